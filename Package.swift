@@ -289,8 +289,9 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "fixture-server",
-            dependencies: ["ReactorHosting", "ReactorPostgres", "Cyclers"]
-                + inlined.map { .target(name: $0) },
+            dependencies: [
+                "ReactorHosting", "ReactorPostgres", "ReactorTokens", "Cyclers", "SampleReactors",
+            ] + inlined.map { .target(name: $0) },
             path: "Tests/FixtureServer", swiftSettings: strict),
         // The Swift client as a child process of `.ci/conformance`.
         .executableTarget(

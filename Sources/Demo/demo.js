@@ -153,7 +153,7 @@ class Column {
     const state = this.#countdown.state;
     if (!state) return;
     const left = Math.max(0, Math.ceil((Date.parse(state.endsAt) - Date.now()) / 1_000));
-    this.#find(".left").textContent = state.endsAt ? `${left} s` : state.ended ? `Time is up (${state.ended})` : "";
+    this.#find(".left").textContent = state.endsAt ? `${left} s` : state.ended ? `${state.ended} ended` : "";
   }
 
   #showTyping(author) {

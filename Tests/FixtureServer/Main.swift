@@ -1,7 +1,9 @@
 import Foundation
 import ReactorHosting
 import ReactorPostgres
+import ReactorTokens
 import Reactors
+import SampleReactors
 
 /// Hosts the reactors of the conformance cases that need more than the samples.
 @main
@@ -29,9 +31,27 @@ enum Main {
                     inputExamples: [Seat.Input(row: 7, side: .left, guest: "Ada", wishes: ["tea"])]
                 ) { Seat($0.input) },
                 Hosted("cycle", activities: ["didReachBigNumber"]) { Cycle() },
-            ] + (Versioned.present == nil ? [] : [Hosted("versioned") { Versioned() }]),
-            authenticator: Tokens.fromEnvironment(), journals: [postgres],
-            beside: Consumer.program)
+            ] + (Versioned.present == nil ? [] : [Hosted("versioned") { Versioned() }]) + samples,
+            journals: [postgres], beside: Consumer.program
+        ) { settings in
+            guard hasSamples else { return Tokens.fromEnvironment() }
+            return try await JWTAuthenticator.configured(by: settings)
+        }
+    }
+
+    /// Whether it also hosts the sample reactors, and verifies tokens as `reactor-server` does: for
+    /// the tools of Tests/Load.
+    private static let hasSamples = ProcessInfo.processInfo.environment["FIXTURE_SAMPLES"] != nil
+
+    private static var samples: [Hosted] {
+        guard hasSamples else { return [] }
+        return [
+            Hosted("alerts") { Alerts() },
+            Hosted("counter", activities: ["didReachBigNumber"]) { Counter() },
+            Hosted("chat", activities: ["typing"]) { Chat() },
+            Hosted("job") { Job() },
+            Hosted("countdown") { Countdown() },
+        ]
     }
 
     /// A test sets longer leases if its nodes must not lose them on a slow machine.

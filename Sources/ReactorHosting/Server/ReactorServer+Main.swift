@@ -73,7 +73,7 @@ extension ReactorServer {
     /// Runs the server like the method above, with or without the demonstration.
     ///
     /// - Parameter hasDemo: Whether the page `/demo` is served where the console is. It needs the
-    ///   reactors `chat` and `job` of SampleReactors.
+    ///   reactors `chat`, `job` and `countdown` of SampleReactors.
     package static func main(
         hosting hosted: [Hosted], metrics: (any MetricsSource)? = nil,
         tracer: (any RequestTracer)? = nil, journals: [JournalEngine] = [], hasDemo: Bool,

@@ -35,6 +35,15 @@ export interface Reactors {
     pulses: { newest: ChatNewest | null };
     activities: { typing: { type: "typing"; author: string } };
   };
+  countdown: {
+    Action:
+      | { type: "start"; seconds: number }
+      | { type: "stop" }
+      | { type: "end" };
+    State: { endsAt?: string | number | null; ended: number };
+    pulses: { ended: number };
+    activities: Record<never, never>;
+  };
 }
 
 export interface ChatNewest {

@@ -54,7 +54,7 @@
             for place in dueAt.indices where dueAt[place] <= now {
                 if !pool.connections[place].isOpen {
                     try open(place, &pool)
-                } else if place < clients.posters.count, pool.connections[place].isConnected,
+                } else if place < clients.askers, pool.connections[place].isConnected,
                     pool.connections[place].outstanding == 0
                 {
                     try ask(place, &pool)
@@ -92,7 +92,7 @@
         /// Closes a reader's connection, so that it resumes at another node.
         mutating func moveReader(_ pool: inout ClientPool) {
             guard let reader = clients.readers.indices.randomElement(using: &random) else { return }
-            let place = clients.posters.count + reader
+            let place = clients.askers + reader
             pool.close(place)
             dueAt[place] = 0
         }
@@ -133,7 +133,7 @@
         // MARK: ClientDriver
 
         mutating func connected(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
-            guard place >= clients.posters.count else { return try ask(place, &pool) }
+            guard place >= clients.askers else { return try ask(place, &pool) }
             try clients.connected(place, &pool)
         }
 
@@ -160,8 +160,8 @@
             try clients.answered(place, &pool)
             let isRefused = AnswerRules.isRefusal(pool.connections[place].status)
             wait(place, isRefused ? 100_000_000 : pace)
-            // Half of the posters' requests go to another node than the one before.
-            if place < clients.posters.count, Bool.random(using: &random) { pool.close(place) }
+            // Half of the requests go to another node than the one before.
+            if place < clients.askers, Bool.random(using: &random) { pool.close(place) }
         }
 
         mutating func lost(

@@ -26,7 +26,7 @@
             let network = options.hasNetwork ? try ClusterNetwork(options.hosts) : nil
             let database = try DatabasePair(on: network)
             var pool = try ClientPool(
-                connections: options.sessions * options.nodes + options.readers)
+                connections: options.sessions * options.nodes + options.timers + options.readers)
             pool.hasSeveralServers = true
             self.pool = pool
             self.database = database
@@ -43,12 +43,17 @@
                     session: index % sessions,
                     stream: TortureReader.Stream.allCases[index / sessions % 3])
             }
+            let run = "cluster-" + String(options.seed, radix: 36)
             // One poster for each session and node, so that at the end each pair is tried.
             let posters = (0..<sessions * options.nodes).map { index in
                 TorturePoster(number: UInt16(index), session: index % sessions)
             }
             let clients = TortureDriver(
-                run: "cluster-" + String(options.seed, radix: 36), posters: posters,
+                run: run, posters: posters,
+                timers: (0..<options.timers).map {
+                    TimerClient(
+                        name: "\(run)-timers-\($0)", checksEarly: !options.hasWrongClocks)
+                },
                 readers: readers, sessions: sessions, seed: options.seed &+ 1)
             let pace = UInt64(posters.count) * 1_000_000_000 / UInt64(options.rate)
             driver = ClusterDriver(
@@ -165,7 +170,9 @@
             while !driver.clients.areDone, Clock.now() < deadline {
                 try play(until: Clock.now() + 20_000_000)
             }
-            if !driver.clients.areDone { driver.record(.answer, "posts without an answer") }
+            if !driver.clients.areDone {
+                driver.record(.answer, "posts or timers without an answer")
+            }
             try driver.addHistorians(&pool)
             while !driver.clients.haveReadAll, Clock.now() < deadline {
                 try driver.act(&pool)
@@ -198,6 +205,8 @@
             report.add(
                 "actions in the histories",
                 Double(driver.clients.histories.reduce(0) { $0 + $1.count }), .count)
+            report.add("timers that fired once", Double(driver.clients.timers.fired), .count)
+            report.add("timers that were gone", Double(driver.clients.timers.gone), .count)
             report.add(
                 "events checked", Double(driver.clients.readers.reduce(0) { $0 + $1.count }), .count
             )

@@ -13,11 +13,14 @@ struct ClusterCommand: ParsableCommand {
               reactor-bench cluster --duration 5m -- reactor-server --log-level critical
 
             Posters send actions, batches, and requests with an Idempotency-Key to any node; \
-            readers resume with Last-Event-ID at any node. One fault after the other is inflicted. \
+            readers resume with Last-Event-ID at any node. With --timers, clients also set, cancel \
+            and replace timers, and send actions that are refused after they have set some; the \
+            server must then host `rounds`, as `FIXTURE_SAMPLES=1 fixture-server` does. One fault after the other is inflicted. \
             At the end every acknowledged action must be in the history exactly once and in its \
             order, what was refused must not be there, each answer and each read must follow those \
             before it, and every stream must have told the whole history, each event once, \
-            without a reset. The exit status is 1 if not.
+            without a reset. Each timer must have fired once and (without --clocks) not early, or not \
+            at all if it was cancelled, replaced or refused. The exit status is 1 if not.
 
             With --network each node and each database has a network namespace of its own, and \
             packets are dropped and delayed too. That needs root, ip(8), tc(8) and iptables(8); a \
@@ -38,6 +41,9 @@ struct ClusterCommand: ParsableCommand {
 
     @Option(help: "Readers: of pulses, states and the log in turn.")
     var readers = 36
+
+    @Option(help: "Clients that set timers.")
+    var timers = 0
 
     @Option(help: "Requests of all posters together, a second.")
     var rate = 300
@@ -102,6 +108,7 @@ struct ClusterCommand: ParsableCommand {
         try Bounds.check("--nodes", nodes, 1...9)
         try Bounds.check("--sessions", sessions, 1...1_000)
         try Bounds.check("--readers", readers, 0...1_000)
+        try Bounds.check("--timers", timers, 0...1_000)
         try Bounds.check("--rate", rate, 1...100_000)
         try Bounds.check("--at-once", atOnce, 1...4)
         if let fault = faults.first(where: \.needsNetwork), !hasNetwork {

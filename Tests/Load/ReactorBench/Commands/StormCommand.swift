@@ -7,7 +7,7 @@ struct StormCommand: ParsableCommand {
         abstract: "Sends anything to every route while the server is killed again and again.",
         discussion: """
             The server's program, and arguments if need be, stand after `--`; it must host \
-            `alerts`, `counter`, `chat` and `job`, as reactor-server does:
+            `alerts`, `counter`, `chat`, `job` and `countdown`, as reactor-server does:
 
               reactor-bench storm --duration 60s -- reactor-server
 
@@ -17,11 +17,15 @@ struct StormCommand: ParsableCommand {
             pipelined, in halves, byte by byte, never read, reset. On one hot session, over \
             connections that stay, half the clients post batches and keyed actions, and half page \
             the log where it is trimmed. Hunters post with new keys to sessions that have just \
-            come back while others delete them.
+            come back while others delete them. With --timers, clients set, cancel and replace \
+            timers, and send actions that are refused after they have set some; the server must \
+            then host `rounds`, as `FIXTURE_SAMPLES=1 fixture-server` does.
 
             The server must never end by itself, never answer a 5xx but 503, 504 and 507, send \
             nothing malformed, stay below --memory-limit, and answer the hot session's clients. \
             Acknowledged data must be there after every kill, and a key must get the same answer again. \
+            Each timer must fire once and not early, or not at all if it was cancelled, replaced or \
+            refused. \
             `journal check` must find nothing, in a backup and in an import of an export neither. \
             The exit status is 1 if not; the report then has the server's arguments and what \
             those concerned sent last. An hour: --duration 60m.
@@ -33,7 +37,7 @@ struct StormCommand: ParsableCommand {
     @Option(help: "Connections at the same time that make noise.")
     var connections = 32
 
-    @Option(help: "Sessions; each of the server's reactors has one in four.")
+    @Option(help: "Sessions; each of the server's reactors has one in five.")
     var sessions = 6
 
     @Option(help: "Clients that post to the hot session; as many page its log.")
@@ -42,6 +46,9 @@ struct StormCommand: ParsableCommand {
     @Option(
         help: "Sessions at the same time that are deleted beside a post; three connections each.")
     var hunts = 16
+
+    @Option(help: "Clients that set timers.")
+    var timers = 0
 
     @Option(help: "Resident MiB that the server may have.")
     var memoryLimit = 128
@@ -62,6 +69,7 @@ struct StormCommand: ParsableCommand {
         try Bounds.check("--connections", connections, 1...10_000)
         try Bounds.check("--sessions", sessions, 1...1_000)
         try Bounds.check("--posters", posters, 1...1_000)
+        try Bounds.check("--timers", timers, 0...1_000)
         try Bounds.check("--hunts", hunts, 0...1_000)
         try Bounds.check("--memory-limit", memoryLimit, 1...1_000_000)
         if server.isEmpty { throw ValidationError("the server's program is missing after --") }

@@ -17,9 +17,12 @@ struct TortureCommand: ParsableCommand {
             Posters send actions, batches, and requests with an Idempotency-Key, which they \
             repeat until they are answered; readers resume with Last-Event-ID. At a random moment \
             of each round the process gets SIGKILL (every tenth time SIGTERM; and some are killed \
-            while they start). At the end every acknowledged action must be in the history exactly \
+            while they start). With --timers, clients set, cancel and replace timers, and send \
+            actions that are refused after they have set some; the server must then host `rounds`, \
+            as `FIXTURE_SAMPLES=1 fixture-server` does. At the end every acknowledged action must be in the history exactly \
             once and in its order, and every stream must have told the whole history, each event \
-            once. The exit status is 1 if not.
+            once. Each timer must have fired once and not early, or not at all if it was cancelled, \
+            replaced or refused. The exit status is 1 if not.
             """)
 
     @Option(help: "How often to kill.")
@@ -40,6 +43,9 @@ struct TortureCommand: ParsableCommand {
     @Option(help: "Readers of each session: of pulses, states and the log in turn.")
     var subscribers = 3
 
+    @Option(help: "Clients that set timers.")
+    var timers = 0
+
     @Option(help: "Decides what is sent and when is killed; random unless given.")
     var seed = UInt64.random(in: 1...999_999)
 
@@ -56,6 +62,7 @@ struct TortureCommand: ParsableCommand {
         try Bounds.check("--rounds", rounds, 1...1_000_000)
         try Bounds.check("--posters", posters, 1...1_000)
         try Bounds.check("--sessions", sessions, 1...posters)
+        try Bounds.check("--timers", timers, 0...1_000)
         try Bounds.check("--subscribers", subscribers, 0...1_000)
         if server.isEmpty { throw ValidationError("the server's command is missing after --") }
         if round.nanoseconds < 10_000_000 { throw ValidationError("--round: 10ms at least") }

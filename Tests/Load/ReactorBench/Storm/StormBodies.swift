@@ -28,6 +28,7 @@ enum StormBodies {
         case "counter": "{\"type\":\"increment\",\"number\":1}"
         case "job": "{\"type\":\"start\",\"steps\":2}"
         case "chat": "{\"type\":\"say\",\"author\":\"ada\",\"text\":\"hi\"}"
+        case "countdown": "{\"type\":\"start\",\"seconds\":1}"
         default: "{\"type\":\"alert\",\"message\":\"prey\"}"
         }
     }
@@ -50,6 +51,9 @@ enum StormBodies {
             return Bool.random(using: &random)
                 ? "{\"type\":\"say\",\"author\":\"ada\",\"text\":\(text)}"
                 : "{\"type\":\"typing\",\"author\":\(text)}"
+        case "countdown":
+            let actions = ["{\"type\":\"start\",\"seconds\":\(number)}", "{\"type\":\"stop\"}"]
+            return actions.randomElement(using: &random) ?? ""
         default:
             return Int.random(in: 0..<4, using: &random) == 0
                 ? "{\"type\":\"doSomeAction\"}" : "{\"type\":\"alert\",\"message\":\(text)}"

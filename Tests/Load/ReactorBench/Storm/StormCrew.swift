@@ -10,6 +10,7 @@ struct StormCrew {
     private(set) var posters: [TorturePoster]
     private(set) var pagers: [StormPager]
     private(set) var witness: StormWitness
+    private(set) var timers: [TimerClient]
     private(set) var ledger = TortureLedger(sessions: 1)
     /// The limits of the first server. Later servers get the same: accepted requests are repeated.
     private(set) var limits: [String: String] = [:]
@@ -18,16 +19,18 @@ struct StormCrew {
     private var told = 0
 
     /// - Parameter number: The crew's number; no other crew of the run has it.
-    init(number: Int, posters: Int, pagers: Int) {
+    init(number: Int, posters: Int, pagers: Int, timers: Int = 0) {
         session = "alerts-hot-\(number)"
         counter = "counter-witness-\(number)"
         self.posters = (0..<posters).map { TorturePoster(number: UInt16($0), session: 0) }
         self.pagers = [StormPager](repeating: StormPager(), count: pagers)
         witness = StormWitness(session: counter)
+        self.timers = (0..<timers).map { TimerClient(name: "rounds-timers-\(number)-\($0)") }
     }
 
-    /// The number of connections: posters, then pagers, then the witness.
-    var size: Int { posters.count + pagers.count + 1 }
+    /// The number of connections: posters, then pagers, then the witness, then those of timers.
+    var size: Int { witnessMember + 1 + timers.count }
+    private var witnessMember: Int { posters.count + pagers.count }
 
     var acknowledged: Int {
         witness.acknowledged + posters.reduce(0) { $0 + $1.acknowledged }
@@ -51,10 +54,13 @@ struct StormCrew {
         switch member {
         case ..<posters.count:
             return posters[member].request(to: session, host: host, &ledger, &random)
-        case ..<(size - 1):
+        case ..<witnessMember:
             return pagers[member - posters.count].request(
                 to: session, kept: kept, host: host, ledger, &random)
-        default: return witness.request(host: host)
+        case witnessMember: return witness.request(host: host)
+        default:
+            return timers[member - witnessMember - 1].request(
+                now: Clock.now(), host: host, &random)
         }
     }
 
@@ -62,9 +68,11 @@ struct StormCrew {
     mutating func answered(_ member: Int, _ status: Int, _ body: [UInt8]) -> [String] {
         switch member {
         case ..<posters.count: posters[member].answered(status, body, &ledger)
-        case ..<(size - 1):
+        case ..<witnessMember:
             return pagers[member - posters.count].answered(status, body).map { [$0] } ?? []
-        default: return witness.answered(status, body)
+        case witnessMember: return witness.answered(status, body)
+        default:
+            return timers[member - witnessMember - 1].answered(status, body, now: Clock.now())
         }
         defer { told = ledger.messages.count }
         return Array(ledger.messages[told...])
@@ -73,7 +81,7 @@ struct StormCrew {
     mutating func lost(_ member: Int) {
         switch member {
         case ..<posters.count: posters[member].lost(&ledger)
-        case ..<(size - 1): pagers[member - posters.count].lost()
+        case ..<witnessMember: pagers[member - posters.count].lost()
         default: break
         }
     }

@@ -15,7 +15,7 @@ struct StormRequests {
     /// A request has one of them; empty if the server needs none.
     var tokens: [String] = []
     /// The hosted reactors.
-    static let reactors = ["alerts", "counter", "chat", "job"]
+    static let reactors = ["alerts", "counter", "chat", "job", "countdown"]
 
     /// The names of sessions; each begins with its reactor's name. A deleted session gets a new
     /// name: the server answers 410 to the old name for good.
@@ -33,7 +33,9 @@ struct StormRequests {
     init(host: String, sessions: Int, keptRecords: Int) {
         self.host = host
         self.keptRecords = keptRecords
-        self.sessions = (0..<sessions).map { "\(Self.reactors[$0 % 4])-\($0)" }
+        self.sessions = (0..<sessions).map { index in
+            "\(Self.reactors[index % Self.reactors.count])-\(index)"
+        }
     }
 
     mutating func learn(_ position: String, of session: String) {

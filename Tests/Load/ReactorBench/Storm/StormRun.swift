@@ -20,6 +20,8 @@
         private var stops = 0
         private var checks = 0
         private var acknowledged = 0
+        private var firedTimers = 0
+        private var goneTimers = 0
         private var highestResident: UInt64 = 0
 
         init(_ options: StormCommand) throws(BenchError) {
@@ -42,7 +44,9 @@
         }
 
         private static func crew(_ number: Int, _ options: StormCommand) -> StormCrew {
-            StormCrew(number: number, posters: options.posters, pagers: options.posters)
+            StormCrew(
+                number: number, posters: options.posters, pagers: options.posters,
+                timers: options.timers)
         }
 
         /// Runs rounds until the time is over or a fault is found.
@@ -67,7 +71,7 @@
                 isFile: isFile, offered: offered, limits: limits, &random)
             words =
                 options.server + settings.words(journal: files.journal, secret: files.secret)
-            let before = crew.acknowledged
+            let before = crew
             var server = try VictimProcess(words)
             guard let url = server.address(timeout: TimeSpan(seconds: 60)) else {
                 return driver.record("the server does not start")
@@ -97,7 +101,9 @@
             }
             pool.serverIsGone()
             driver.serverIsGone()
-            acknowledged += driver.crew.acknowledged - before
+            acknowledged += driver.crew.acknowledged - before.acknowledged
+            firedTimers += driver.crew.timers.fired - before.timers.fired
+            goneTimers += driver.crew.timers.gone - before.timers.gone
             guard isFile else { return }
             fileCrew = driver.crew
             try check(backup)
@@ -185,6 +191,8 @@
             report.add("requests", Double(pool.requestsSent), .count)
             report.add("answers", Double(pool.answers), .count)
             report.add("actions acknowledged and there", Double(acknowledged), .count)
+            report.add("timers that fired once", Double(firedTimers), .count)
+            report.add("timers that were gone", Double(goneTimers), .count)
             report.add("posts beside deletions", Double(driver.hunted), .count)
             report.add("most memory", Double(highestResident), .bytes)
             report.add("run", seconds, .seconds)

@@ -1,9 +1,11 @@
 #if os(Linux)
-    /// All clients of a run, one connection of the pool each: posters first, then readers.
+    /// All clients of a run, one connection of the pool each: posters first, then those that set
+    /// timers, then readers.
     struct TortureDriver: ClientDriver {
         private let run: String
         private var random: SeededNumbers
         private(set) var posters: [TorturePoster]
+        private(set) var timers: [TimerClient]
         private(set) var readers: [TortureReader]
         /// For each reader, the beginning of an event that is not complete yet.
         private var scanners: [EventScanner]
@@ -14,18 +16,21 @@
         var allowsProblems = false
 
         init(
-            run: String, posters: [TorturePoster], readers: [TortureReader], sessions: Int,
-            seed: UInt64
+            run: String, posters: [TorturePoster], timers: [TimerClient], readers: [TortureReader],
+            sessions: Int, seed: UInt64
         ) {
             self.run = run
             self.posters = posters
+            self.timers = timers
             self.readers = readers
             random = SeededNumbers(seed: seed)
             ledger = TortureLedger(sessions: sessions)
             scanners = [EventScanner](repeating: EventScanner(), count: readers.count)
         }
 
-        var places: Int { posters.count + readers.count }
+        /// The number of posters and of clients that set timers.
+        var askers: Int { posters.count + timers.count }
+        var places: Int { askers + readers.count }
 
         private func name(_ session: Int) -> String { "\(run)-\(session)" }
 
@@ -34,9 +39,10 @@
         /// Lets posters complete their outstanding requests and send no new ones.
         mutating func finish() {
             for index in posters.indices { posters[index].isFinishing = true }
+            for index in timers.indices { timers[index].isFinishing = true }
         }
 
-        var areDone: Bool { posters.allSatisfy(\.isDone) }
+        var areDone: Bool { posters.allSatisfy(\.isDone) && timers.allSatisfy(\.isDone) }
 
         /// Adds a reader, which starts at the beginning of its stream.
         mutating func add(_ reader: TortureReader) {
@@ -54,13 +60,14 @@
         }
 
         private func isIdle(_ place: Int) -> Bool {
-            guard place >= posters.count else { return posters[place].isDone }
-            return ledger.epoch(of: readers[place - posters.count].session) == nil
+            if place < posters.count { return posters[place].isDone }
+            if place < askers { return timers[place - posters.count].isDone }
+            return ledger.epoch(of: readers[place - askers].session) == nil
         }
 
         /// Closes a reader's connection; the reader resumes with its last id over a new one.
         func dropReader(_ number: Int, _ pool: inout ClientPool) throws(BenchError) {
-            let place = posters.count + number
+            let place = askers + number
             guard pool.connections[place].isOpen else { return }
             pool.close(place)
             try connect(place, &pool)
@@ -74,11 +81,19 @@
             pool.serverIsGone()
         }
 
+        /// Sends the requests for which clients that set timers have waited.
+        mutating func askTimers(_ pool: inout ClientPool) throws(BenchError) {
+            for place in posters.count..<askers
+            where pool.connections[place].isConnected && pool.connections[place].outstanding == 0 {
+                try ask(place, &pool)
+            }
+        }
+
         // MARK: ClientDriver
 
         mutating func connected(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
-            guard place >= posters.count else { return try ask(place, &pool) }
-            let reader = place - posters.count
+            guard place >= askers else { return try ask(place, &pool) }
+            let reader = place - askers
             scanners[reader] = EventScanner()
             pool.behave(place) { $0.gathers = nil }
             let session = readers[reader].session
@@ -89,18 +104,24 @@
                 readers[reader].request(to: name, epoch: epoch, host: pool.connections[place].host))
         }
 
-        /// Sends a poster's next request.
+        /// Sends the next request of a poster, or of a client that sets timers, if it has one now.
         mutating func ask(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
             guard pool.acceptsRequests else { return }
-            let name = name(posters[place].session)
-            let bytes = posters[place].request(
-                to: name, host: pool.connections[place].host, &ledger, &random)
+            let host = pool.connections[place].host
+            let bytes =
+                if place < posters.count {
+                    posters[place].request(
+                        to: name(posters[place].session), host: host, &ledger, &random)
+                } else {
+                    timers[place - posters.count].request(
+                        now: Clock.now(), host: host, &random)
+                }
             if let bytes { try pool.send(place, bytes) }
         }
 
         mutating func began(_ place: Int, _ pool: inout ClientPool) {
-            guard place >= posters.count, pool.connections[place].status != 200 else { return }
-            let stream = readers[place - posters.count].stream
+            guard place >= askers, pool.connections[place].status != 200 else { return }
+            let stream = readers[place - askers].stream
             ledger.record(.answer, "\(pool.connections[place].status) to \(stream)")
         }
 
@@ -108,7 +129,7 @@
             _ place: Int, _ bytes: Span<UInt8>, _ range: Range<Int>, _ pool: inout ClientPool
         ) {
             guard pool.connections[place].status == 200 else { return }
-            let reader = place - posters.count
+            let reader = place - askers
             var sink = TortureEvents()
             _ = scanners[reader].scan(bytes, range: range, into: &sink)
             for event in sink.events where !(event.isProblem && allowsProblems) {
@@ -117,10 +138,16 @@
         }
 
         mutating func answered(_ place: Int, _ pool: inout ClientPool) throws(BenchError) {
-            if place < posters.count {
+            if place < askers {
                 let connection = pool.connections[place]
-                posters[place].answered(
-                    connection.status, connection.body, isOld: connection.hasAge, &ledger)
+                if place < posters.count {
+                    posters[place].answered(
+                        connection.status, connection.body, isOld: connection.hasAge, &ledger)
+                } else {
+                    let faults = timers[place - posters.count].answered(
+                        connection.status, connection.body, now: Clock.now())
+                    for fault in faults { ledger.record(.timer, fault) }
+                }
                 guard connection.closes else {
                     if asksAtOnce { try ask(place, &pool) }
                     return

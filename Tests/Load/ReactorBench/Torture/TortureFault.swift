@@ -22,6 +22,8 @@ enum TortureFault: String, CaseIterable {
     case backwards
     /// A session has another generation than before.
     case generation
+    /// A timer did not fire once, was early, or fired though it was cancelled, replaced or refused.
+    case timer
     /// A response that is not allowed here: its status, its body or its end.
     case answer
 }

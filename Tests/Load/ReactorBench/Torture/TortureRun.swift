@@ -26,8 +26,9 @@
                 TorturePoster(number: UInt16(index), session: index % sessions)
             }
             let driver = TortureDriver(
-                run: run, posters: posters, readers: readers, sessions: sessions,
-                seed: options.seed &+ 1)
+                run: run, posters: posters,
+                timers: (0..<options.timers).map { TimerClient(name: "\(run)-timers-\($0)") },
+                readers: readers, sessions: sessions, seed: options.seed &+ 1)
             pool = try ClientPool(connections: driver.places)
             self.driver = driver
             self.options = options
@@ -84,6 +85,7 @@
                 nextDrop = Clock.now() + 100_000_000
                 // Connects readers of sessions that were unknown when the server started.
                 try driver.connect(&pool)
+                try driver.askTimers(&pool)
                 if let index = driver.readers.indices.randomElement(using: &random) {
                     try driver.dropReader(index, &pool)
                 }
@@ -132,9 +134,12 @@
             driver.finish()
             let deadline = Clock.now() + options.timeout.nanoseconds
             while !driver.areDone, Clock.now() < deadline {
+                try driver.askTimers(&pool)
                 try pool.turn(until: min(deadline, Clock.now() + 100_000_000), &driver)
             }
-            if !driver.areDone { driver.ledger.record(.answer, "posts without an answer") }
+            if !driver.areDone {
+                driver.ledger.record(.answer, "posts or timers without an answer")
+            }
             try driver.addHistorians(&pool)
             while !driver.haveReadAll, Clock.now() < deadline {
                 try pool.turn(until: min(deadline, Clock.now() + 100_000_000), &driver)
@@ -169,6 +174,8 @@
                 "actions in the history", Double(histories.reduce(0) { $0 + $1.count }), .count)
             report.add(
                 "events checked", Double(driver.readers.reduce(0) { $0 + $1.count }), .count)
+            report.add("timers that fired once", Double(driver.timers.fired), .count)
+            report.add("timers that were gone", Double(driver.timers.gone), .count)
             report.add("connections", Double(pool.connectionsMade), .count)
             let sorted = starts.sorted()
             report.add("start to ready, median", sorted[sorted.count / 2], .seconds)
