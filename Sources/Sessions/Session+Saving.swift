@@ -75,7 +75,7 @@ extension Session {
 
     /// Adds an action whose effects are running to the present step: a restart recovers it.
     ///
-    /// - Parameter attempt: counts the times that the action was received.
+    /// - Parameter attempt: the number of this attempt, from 1.
     func noteRunning(_ action: UInt64, _ content: [UInt8], attempt: Int = 1) {
         step().batch.started.append(
             RunningAction(
@@ -83,9 +83,11 @@ extension Session {
                 subject: arrival.subject, begun: arrival.begunBefore + 1, attempt: attempt))
     }
 
-    /// Records that an action is received again when a time is over, also by another process.
+    /// Records that the session receives an action again after a time, also in another process.
     ///
-    /// - Parameter begun: the number of processes that have ended while it ran, in succession.
+    /// - Parameters:
+    ///   - attempt: the number of the next attempt.
+    ///   - begun: how many processes in succession have ended while the action ran.
     func notePaused(
         _ action: UInt64, _ content: [UInt8], by subject: String?, attempt: Int, begun: Int,
         for time: Duration
@@ -95,7 +97,7 @@ extension Session {
             RunningAction(
                 session: id.text, generation: generation.text, action: action, content: content,
                 subject: subject, begun: begun, attempt: attempt,
-                // Later times are as good as never.
+                // Why a limit, of 30 000 years: a longer time may not fit into an `Int64`.
                 wait: Int64(min(max(time / .milliseconds(1), 0), 1e15))))
     }
 
