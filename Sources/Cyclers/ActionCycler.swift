@@ -48,18 +48,19 @@ public protocol ActionCycler: Cycler {
     /// until a later deployment can read it.
     static func migrate(state saved: SavedValue) throws -> State
 
-    /// The time after which a session ends that nobody uses.
+    /// How long a session is kept that nobody uses. Then it ends.
     ///
-    /// A session is used while it is read, while an action waits or a source is open, and by every
-    /// action. It ends some minutes and at most a sixteenth of this time later, never before it. At
-    /// least a minute. Default: nil, the setting `--session-expiry` of the server, which is off by
-    /// default.
+    /// Each action uses the session. It is also in use while it is read, while an action waits, and
+    /// while a source is open. It may end a sixteenth of this time and a few minutes late. Less
+    /// than a minute counts as a minute. Default: nil. Then the server's `--session-expiry`
+    /// applies, which is off by default.
     static var expiresAfter: Duration? { get }
 
     /// Decides about an action that was suspended when the process ended.
     ///
-    /// Default: `Recovery.abandon`, which never repeats an action. Both cases are recorded. A time
-    /// in `runAgain(after:)` is ignored, and an action that has failed is not run again.
+    /// Default: `Recovery.abandon`, which never repeats an action. Both cases are recorded. The
+    /// time of `runAgain(after:)` is ignored: the action runs again at once. An action that has
+    /// failed does not run again.
     func recovery(of action: Action) -> Recovery
 }
 

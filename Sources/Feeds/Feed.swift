@@ -40,8 +40,8 @@ package final class Feed {
         didSet { loop.pass.countLag(lag - oldValue) }
     }
 
-    /// The time before which the session does not expire, as far as the table knows: milliseconds
-    /// since 1970 (UTC), by the journal's clock.
+    /// The earliest time at which the session may expire, as far as this loop knows: milliseconds
+    /// since 1970 (UTC), by the journal's clock. 0: unknown, or it never expires.
     package var expiry: Int64 = 0
 
     package init(

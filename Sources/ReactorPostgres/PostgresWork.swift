@@ -69,7 +69,7 @@ extension PostgresArchive: WorkFinder {
         """
     }
 
-    /// The member that owns the session; null: none.
+    /// SQL for the member that owns the session; null if none does.
     private static let owner =
         "(SELECT n.node FROM nodes n WHERE n.node = s.node AND \(Membership.isMember) LIMIT 1)"
 

@@ -120,14 +120,16 @@ enum Schema {
     ///              session listened to sources.
     ///   answers    the replies to requests with an Idempotency-Key.
     ///   running    actions whose effects had not ended at the last commit. The row of action 0
-    ///              says how far the session has read its topics. Since version 7 `attempt` counts
-    ///              how often it was received; with a time in `due` it is received for this
-    ///              attempt then, `begun` counts the processes that ended while it ran, and `step`
-    ///              is the name of the step that has failed.
+    ///              says how far the session has read its topics. Since version 7 `attempt` is the
+    ///              number of the present attempt. If `due` has a time, the action is paused:
+    ///              attempt `attempt` begins at that time, `begun` counts the processes in
+    ///              succession that have ended while the action ran, and `step` is the name of the
+    ///              step that has failed, if it has one.
     ///   timers     since version 6: timers that have not fired; `number` is the action that has
     ///              set the timer, `due` is when it is due. Since version 7 `begun` counts how
-    ///              often a process has loaded the session to fire it late, and the row with an
-    ///              empty name says when the session expires if nobody has used it.
+    ///              often the session was loaded when the timer was late. Since version 7 the row
+    ///              with an empty name is the expiry row: the session does not expire before its
+    ///              `due`.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the
     ///              names and the versions of their states; `lease` in milliseconds.

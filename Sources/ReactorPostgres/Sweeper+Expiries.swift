@@ -1,7 +1,7 @@
 internal import Storage
 
-// The rows of sessions that expire, as far as they need no commit of the session. Each node writes
-// its own part.
+// Writes the changes of expiry rows that need no commit of the session. Each node writes its own
+// changes.
 extension Sweeper {
     /// - Returns: whether there is more to do.
     func writeExpiries(_ connection: Connection) throws(PostgresFault) -> Bool {
@@ -26,7 +26,7 @@ extension Sweeper {
         return true
     }
 
-    /// In the order of the rows, like a commit, so that neither waits for the other in a circle.
+    /// Locks the rows in the same order as a commit does, so the two cannot deadlock.
     static let postponement = """
         UPDATE timers t SET due = greatest(t.due, u.due)
         FROM (

@@ -92,7 +92,7 @@ final class Sweeper: @unchecked Sendable {
     func close() async {
         await queue.run { [self] in
             isClosed = true
-            // The last readers have left.
+            // The last readers have left and postponed the expiry of their sessions.
             let end = ContinuousClock.now + .seconds(1)
             while let connection, ContinuousClock.now < end,
                 (try? writeExpiries(connection)) == true

@@ -8,7 +8,7 @@ final class EffectFrame {
     let kind: Kind
     let parent: EffectFrame?
     let depth: Int
-    // The strand of the parts of a concat; of a merge, the one whose steps are its branches.
+    // Numbers the parts of a concat, or the branches of a merge.
     let strand: EffectStrand
     private var steps: ArraySlice<EffectPart>
 

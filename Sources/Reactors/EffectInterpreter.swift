@@ -21,7 +21,7 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
     private var frame: EffectFrame?
     // The cancellations before the current part: later ones of its name affect it.
     private var born: UInt64
-    // Names the steps of the current sequence.
+    // Names the steps of the current concat or branch.
     private var strand: EffectStrand
     // The merges with parts that have not begun, innermost last.
     private var opening: [EffectFrame] = []
@@ -72,7 +72,8 @@ struct EffectInterpreter<R: Reactor, Observer: ReactorCoreObserver> where Observ
                 // The host rolls back the action, including its frames and steps.
                 return
             case .ended:
-                // Nothing follows. A host that takes the end back restores the frames.
+                // The rest of the effect never runs. If the host rolls back the end, it restores
+                // the frames.
                 return
             }
         }

@@ -9,7 +9,8 @@ package struct EffectRun<R: Reactor>: Sendable {
 
     package let action: ActionTag
 
-    /// The name of the step within its action, for ``Sink/key``; see ``EffectStrand``.
+    /// The name of the step within its action: the last part of ``Sink/key``. ``EffectStrand``
+    /// makes it.
     package let step: String
 
     /// The code to run. However it ends, the host calls `ended(_:failure:observer:)` once.

@@ -238,7 +238,8 @@ final class HostObserver<R: Reactor>: ReactorCoreObserver {
 
     func settled(_ action: ActionTag) {}
 
-    /// Receives an action once more, whose effects have failed. Nobody gets a refusal.
+    /// Receives an action again after its effects have failed. A refusal becomes a failure, because
+    /// no caller waits for it.
     func receiveAgain(_ again: Repetition<R>, _ core: ReactorCore<R>) {
         if case .refused = receive(again.action, again.tag, by: again.subject, core),
             let refusal = core.takeRefusal()

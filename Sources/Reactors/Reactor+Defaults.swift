@@ -50,17 +50,18 @@ extension Reactor {
     /// Version 1.
     public static var stateVersion: Int { 1 }
 
-    /// No time of its own.
+    /// Nil: the setting of the server applies.
     public static var expiresAfter: Duration? { nil }
 
     /// Abandons the action.
     public func recovery(of action: Action) -> Recovery { .abandon }
 
-    /// Forwards to the form without the interruption.
+    /// Calls the form without the interruption. After a failure, accepts only an answer with a
+    /// time.
     public func recovery(of action: Action, after interruption: Interruption) -> Recovery {
         let recovery = recovery(of: action)
         guard interruption.error != nil else { return recovery }
-        // Without a time, effects that always fail would run without a pause.
+        // Why: without a time, effects that always fail would run again and again with no pause.
         if case .runAgain(let time) = recovery, time > .zero { return recovery }
         return .abandon
     }

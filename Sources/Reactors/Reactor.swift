@@ -130,22 +130,23 @@ public protocol Reactor:
     /// Default: decodes it unchanged. An error has the same effect as in ``migrate(state:)``.
     static func migrate(mutation saved: SavedValue) throws -> Mutation
 
-    /// The time after which a session ends that nobody uses, as by ``ReactorEffect/end``.
+    /// How long a session is kept that nobody uses. Then it ends, as by ``ReactorEffect/end``.
     ///
-    /// A session is used while it is read, while its effects and sources run, while it has timers,
-    /// and by every action and every change. It ends some minutes and at most a sixteenth of this
-    /// time later, never before it. At least a minute. Default: nil, the setting `--session-expiry`
-    /// of the server, which is off by default.
+    /// Each action and each change uses the session. It is also in use while it is read, while its
+    /// effects or sources run, and while it has timers. It may end a sixteenth of this time and a
+    /// few minutes late. Less than a minute counts as a minute. Default: nil. Then the server's
+    /// `--session-expiry` applies, which is off by default. In a ``ReactorHost``, sessions do not
+    /// expire.
     static var expiresAfter: Duration? { get }
 
     /// Decides about an action whose effects were running when the process ended, or have failed.
     ///
-    /// With ``Recovery/runAgain(after:)`` it also decides about effects that have failed, each time
-    /// that they fail; ``Recovery/runAgain`` and ``Recovery/abandon`` leave those alone. Default:
+    /// ``Recovery/runAgain(after:)`` with a time applies to both cases, and to each further
+    /// failure. ``Recovery/runAgain`` applies only after the end of a process. Default:
     /// ``Recovery/abandon``, which never repeats an effect. Each case is recorded.
     func recovery(of action: Action) -> Recovery
 
-    /// Decides the same by the number of attempts, and by what has happened.
+    /// Decides the same, and also knows the number of attempts and the error.
     ///
     /// ```swift
     /// func recovery(of action: Action, after interruption: Interruption) -> Recovery {
@@ -154,10 +155,11 @@ public protocol Reactor:
     /// }
     /// ```
     ///
-    /// The session calls only this form: when all effects of the action have ended, if one of them
-    /// has failed after the action's first wait. (A failure before it is in the answer.) The action
-    /// is then received again, in the state by then. Default: forwards to
-    /// ``recovery(of:)``; after a failure only an answer with a time is taken.
+    /// The session calls only this form, in two cases: all effects of the action have ended and one
+    /// of them has failed, or the process ended while they ran. A failure before the first wait of
+    /// the first attempt does not count: it is in the answer to the client. If the action runs
+    /// again, the session receives it with the state at that time. Default: calls
+    /// ``recovery(of:)``. After a failure, it accepts only an answer with a time.
     func recovery(of action: Action, after interruption: Interruption) -> Recovery
 }
 

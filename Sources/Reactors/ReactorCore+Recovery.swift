@@ -1,39 +1,39 @@
-// Effects that have failed run again: their action is received once more, under its own number.
+// Runs failed effects again: the session receives their action again, under the same number.
 //
-// Design: between two attempts the action has a step of the core's own, which sleeps. So the action
-// is not settled meanwhile, the session does not leave memory, and its end cancels the pause like
-// any other step. The host receives the action again after the turn in which the pause has ended,
-// because it may have to roll that back as one request.
+// Design: between two attempts, a step of the core sleeps for the action. So the action is not
+// settled, the session stays in memory, and its end cancels the pause like any other step. The host
+// receives the action in a turn of its own, after the one in which the pause ends. Why: it may have
+// to roll back the action, as it rolls back a request.
 
 /// An action whose effects are running.
 struct UnsettledAction<R: Reactor> {
     let action: R.Action
     let subject: String?
-    // The number of times that it was begun.
+    // The present attempt, or the next one during a pause; from 1.
     var attempts = 1
-    // The number of processes that have ended while it ran, in succession.
+    // How many processes in succession have ended while it ran.
     var interruptions = 0
-    // The first error since it was last begun, and the name of the step that has thrown it.
+    // The first error of the present attempt, and the name of the step that has thrown it.
     var error: (any Error)?
     var failedStep: EffectID?
 }
 
-/// An action that is to be received again now.
+/// An action that the host must receive again now.
 package struct Repetition<R: Reactor> {
     package let action: R.Action
     package let tag: ActionTag
     package let subject: String?
-    /// The number of processes that have ended while it ran, in succession.
+    /// How many processes in succession have ended while it ran.
     package let interruptions: Int
 }
 
-/// The wait of an action for its next attempt.
+/// The time for which an action waits for its next attempt.
 @usableFromInline
 package struct Pause<R: Reactor> {
     package let action: R.Action
     package let tag: ActionTag
     package let subject: String?
-    /// The attempt that follows.
+    /// The number of the next attempt.
     package let attempt: Int
     package let interruptions: Int
     package let time: Duration
@@ -59,7 +59,8 @@ package struct Pause<R: Reactor> {
 }
 
 extension ReactorCore {
-    /// Keeps an action until its effects have ended. Returns whether none of them is running.
+    /// Returns whether none of the action's effects is running. If one is, keeps the action until
+    /// they have ended.
     @usableFromInline
     func settles(_ action: R.Action, _ tag: ActionTag, _ subject: String?) -> Bool {
         guard !isSettled(tag) else { return true }
@@ -75,21 +76,21 @@ extension ReactorCore {
         unsettled[tag]?.failedStep = step
     }
 
-    /// Whether a step runs that is no pause.
+    /// Whether a step is running that is not a pause.
     package var hasRunningEffects: Bool { steps.pauses < steps.running.count }
 
-    /// The number of times that an action was begun whose effects are running.
+    /// The number of the present attempt of an action; 1 if its effects are not running.
     package func attempts(of tag: ActionTag) -> Int { unsettled[tag]?.attempts ?? 1 }
 
-    /// The name of pauses in the action log. A step of the reactor may have it, too.
+    /// The name of pauses in the action log. The reactor's own steps may have the same name.
     static var pauseID: EffectID { "runAgain" }
 
-    /// The shortest pause after a failure: an effect that fails at once must not repeat as fast as
-    /// the processor allows.
+    /// The shortest pause after a failure. Why: an effect that fails at once must not run again as
+    /// fast as the processor allows.
     private static var shortestPause: Duration { .seconds(1) }
 
-    /// Asks the reactor about an action that is about to settle, and begins a pause if its effects
-    /// have failed and are to run again.
+    /// Before an action settles whose effects have failed, asks the reactor whether they run again.
+    /// If so, begins a pause.
     func considerPause(of tag: ActionTag, _ observer: some ReactorCoreObserver<R>) {
         guard !isEnding, let action = unsettled[tag], let error = action.error,
             steps.isLast(of: tag)
@@ -108,7 +109,8 @@ extension ReactorCore {
                 time: max(time, Self.shortestPause), step: action.failedStep), observer)
     }
 
-    /// Continues a pause of an earlier process, or begins one for an action that it was running.
+    /// Continues a pause that an earlier process began, or begins one for an action that was
+    /// running when that process ended.
     package func resume(_ pause: Pause<R>, observer: some ReactorCoreObserver<R>) {
         guard isOpen else { return }
         beginTurn()
@@ -137,10 +139,10 @@ extension ReactorCore {
         }
     }
 
-    /// Marks an action of an earlier process, which is received again at once.
+    /// Prepares for an action of an earlier process, which the host then receives at once.
     ///
-    /// - Parameter attempt: the number of the attempt.
-    /// - Postcondition: ``endRepetition(_:observer:)`` has to be called when it was received.
+    /// - Parameter attempt: the number of this attempt.
+    /// - Postcondition: the host calls ``endRepetition(_:observer:)`` after it received the action.
     package func beginRepetition(
         _ action: R.Action, _ tag: ActionTag, _ subject: String?, attempt: Int
     ) {
@@ -148,8 +150,8 @@ extension ReactorCore {
         steps.hold(tag)
     }
 
-    /// Ends what ``ended(_:failure:observer:)`` or ``beginRepetition(_:_:_:attempt:)`` has begun:
-    /// the action was received again.
+    /// The host has received the action again, after ``ended(_:failure:observer:)`` returned it or
+    /// ``beginRepetition(_:_:_:attempt:)`` prepared for it.
     package func endRepetition(_ tag: ActionTag, observer: some ReactorCoreObserver<R>) {
         beginTurn()
         defer { isInTurn = false }

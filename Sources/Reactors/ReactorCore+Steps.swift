@@ -35,8 +35,8 @@ extension ReactorCore {
     ///
     /// Ignored for a cancelled step: it has ended, and a later error is not a failure.
     ///
-    /// - Returns: the action that has to be received again now; the host then calls
-    ///   ``endRepetition(_:observer:)``. Nil nearly always.
+    /// - Returns: nil, unless the step was a pause. Then the host receives this action again and
+    ///   calls ``endRepetition(_:observer:)``.
     @discardableResult
     package func ended(
         _ run: EffectRun<R>, failure: (any Error)?, observer: some ReactorCoreObserver<R>
@@ -100,8 +100,8 @@ extension ReactorCore {
         cancelAll(observer: observer)
     }
 
-    /// An effect ends the session. Nothing more is received; the host ends the session after the
-    /// turn, or takes the end back with the request.
+    /// An effect ends the session. From now on it receives nothing. After the turn, the host ends
+    /// the session, or rolls back the end together with the request.
     func beginEnd() {
         isEnding = true
         isOpen = false
@@ -113,7 +113,7 @@ extension ReactorCore {
         isOpen = !ended && !isStubbed
     }
 
-    /// Whether an effect has ended the session, so that the host has to call ``end(observer:)``.
+    /// Whether an effect has ended the session. The host must then call ``end(observer:)``.
     package var endsItself: Bool { isEnding }
 
     package func cancelAll(observer: some ReactorCoreObserver<R>) {

@@ -51,12 +51,12 @@ package final class ReactorCore<R: Reactor> {
     // Invariant: true if neither ended, nor ending, nor stubbed. The hot path checks nothing else.
     var isOpen = true
 
-    // Whether an effect has ended the session, and the host has not carried that out yet.
+    // Whether an effect has ended the session, and the host has not called `end(observer:)` yet.
     var isEnding = false
 
     let steps = RunningSteps()
 
-    // The actions whose effects are running.
+    // The actions whose effects are running or pause.
     var unsettled: [ActionTag: UnsettledAction<R>] = [:]
 
     // Set only during a request that began while steps ran.

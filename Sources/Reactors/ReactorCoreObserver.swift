@@ -41,12 +41,12 @@ package protocol ReactorCoreObserver<R>: AnyObject {
     /// nothing.
     func mayRefuse(core: ReactorCore<R>)
 
-    /// An effect of the action ends the session: nothing more is decided. The host ends the session
-    /// after this call into the core. Default: does nothing.
+    /// An effect of the action ends the session. From now on the core decides nothing. The host
+    /// ends the session when its present call of the core returns. Default: does nothing.
     func ends(by action: ActionTag)
 
-    /// The effects of an action have failed and will run again: the start of the pause follows.
-    /// Default: does nothing.
+    /// An action waits for its next attempt: its effects have failed, or their process has ended.
+    /// The core calls `start(_:)` for the pause next. Default: does nothing.
     func paused(_ pause: Pause<R>)
 
     // For the action log; the defaults do nothing.

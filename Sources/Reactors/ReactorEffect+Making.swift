@@ -54,17 +54,17 @@ extension ReactorEffect {
         .error(Refusal(code, detail))
     }
 
-    /// Ends the session with the commit of this part.
+    /// Ends the session, in the commit of this part.
     ///
     /// ```swift
     /// case .close: .concat(.just(.closed), .end)
     /// ```
     ///
-    /// The action that ends the session is answered as usual. Then the session is gone as after
+    /// The client gets its answer as usual. Then the session has ended, as after
     /// ``ReactorHost/end()`` or a DELETE: readers get their last events and the end, running steps
-    /// are cancelled, and later actions are not carried out. Later parts of the effect do not run,
-    /// and steps that the same part has started do not begin. If the action is refused, its end is
-    /// taken back with all else.
+    /// are cancelled, and later actions are not carried out. Later parts of the effect do not run.
+    /// Steps that earlier parts have started in the same commit do not begin. If the action is
+    /// refused, the end is rolled back with everything else.
     public static var end: ReactorEffect { ReactorEffect(part: .end) }
 
     /// Emits an activity.

@@ -18,7 +18,7 @@ public actor ReactorHost<R: Reactor> {
     let observer: HostObserver<R>
     let clock: any Clock<Duration>
     let tasks = TaskBag()
-    /// Stands for the session in ``Sink/key``.
+    /// The first part of ``Sink/key``, in place of a session's id and generation.
     private let name: String
     var lastTag: UInt64 = 0
     private var openSources: Int
@@ -196,8 +196,8 @@ public actor ReactorHost<R: Reactor> {
         return { start.duration(to: clock.now) }
     }
 
-    // Carries out decisions after the turn: tasks are started and cancelled, and the session ends
-    // if an effect has ended it.
+    // Carries out the decisions of a turn: starts and cancels tasks. Ends the session if an effect
+    // has ended it.
     func carryOut() {
         guard !core.endsItself else { return end() }
         if observer.hasDecisions {

@@ -1,31 +1,32 @@
-/// The treatment of an action whose effects did not run to their end.
+/// The decision about an action whose effects have failed, or were running when the process ended.
 public enum Recovery: Sendable {
     /// Its effects are not run again; a failure is recorded. The default: side effects outside the
     /// session happen at most once.
     case abandon
 
-    /// The action is received again after this time: side effects outside the session may happen
-    /// twice, so give ``Sink/key`` to the services that you call.
+    /// The session receives the action again after this time. Side effects outside the session may
+    /// happen twice, so pass ``Sink/key`` to the services that you call.
     ///
-    /// After a failure, the time is at least a second. It counts on while the process is stopped. The
-    /// session stays in memory meanwhile, so wait minutes, not weeks. The pause has the name of the
-    /// step that has failed: what cancels or replaces the step ends the pause, and then the action
-    /// is not received again. If the process ends three times in succession while
-    /// the effects run, they are abandoned, because they may have ended those processes.
+    /// After a failure, the time is at least a second. The journal stores it, and it also passes
+    /// while the process is stopped. The session stays in memory until then, so wait minutes, not
+    /// weeks. If three processes end in succession while the effects run, the action is abandoned,
+    /// because it may be the cause.
+    ///
+    /// The pause has the name of the step that has failed. If that name is cancelled, or a step with
+    /// the policy ``EffectPolicy/latest`` replaces it, the session does not receive the action again.
     case runAgain(after: Duration)
 
-    /// The action is received again at once, when the session is loaded after its process has
-    /// ended.
+    /// After the end of its process, the session receives the action again as soon as it is loaded.
     public static var runAgain: Recovery { .runAgain(after: .zero) }
 }
 
-/// Why the effects of an action have not run to their end.
+/// Why ``Reactor/recovery(of:after:)`` is called: effects have failed, or the process has ended.
 public struct Interruption: Sendable {
-    /// How often they were begun so far, in all processes: 1 or more.
+    /// The number of attempts so far, in all processes: 1 or more.
     public let attempts: Int
 
-    /// The first error of the effects after the action's first wait; nil if the process ended while
-    /// they ran.
+    /// The first error of this attempt; nil if the process ended while the effects ran. An error
+    /// before the first wait of the first attempt does not count: it is in the answer.
     public let error: (any Error)?
 
     /// Makes an interruption, for tests of a reactor.

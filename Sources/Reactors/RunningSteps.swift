@@ -6,7 +6,7 @@ final class RunningSteps {
         let effectID: EffectID?
         let action: ActionTag
         let frame: EffectFrame?
-        // Whether it waits for the next attempt of its action.
+        // Whether the step is the pause before the next attempt of its action.
         let isPause: Bool
     }
 
@@ -23,7 +23,7 @@ final class RunningSteps {
     var isQuiet = true
 
     private(set) var running: [RunID: Entry] = [:]
-    // The number of pauses among them.
+    // The number of pauses in `running`.
     private(set) var pauses = 0
     private var named: [EffectID: [RunID]] = [:]
     // The number of unfinished steps and continuations of each action. No entry: settled.
@@ -63,13 +63,13 @@ final class RunningSteps {
         return run
     }
 
-    // The action is not settled before a call of `settle` for this one.
+    // Keeps the action unsettled until one more call of `settle`.
     func hold(_ action: ActionTag) {
         unsettled[action, default: 0] += 1
         isQuiet = false
     }
 
-    // Whether the next call of `settle` settles it.
+    // Whether the next call of `settle` settles the action.
     func isLast(of action: ActionTag) -> Bool { unsettled[action] == 1 }
 
     // The action stays unsettled until `settle`: a continuation of the step may start another one.

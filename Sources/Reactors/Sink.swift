@@ -41,17 +41,16 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
     @discardableResult
     public func emit(_ activity: Activity) async -> Bool { await emitActivity(activity) }
 
-    /// The idempotency key of this step, for a service that it calls:
-    /// `session.generation.action.step`.
+    /// An idempotency key for a service that this step calls: `session.generation.action.step`.
     ///
-    /// It is the same each time that the step runs, also in another process: after
-    /// ``Recovery/runAgain``, and for each attempt of ``Recovery/runAgain(after:)``. No other step
-    /// has it. The step is the place of the `.run` in the action's effect: in sequence 1, 2, 3, and
-    /// in each branch of a `.merge` on its own. So it is the same as long as the reactor makes the
-    /// same effect of the action; a step that makes several calls appends something of its own.
+    /// The key is the same in each attempt (``Recovery/runAgain(after:)``), also in another
+    /// process. No other step has it. Its last part is the place of the `.run` in the action's
+    /// effect: 1, 2, 3 in sequence. Each branch of a `.merge` counts separately: `2.1.3`. So the
+    /// key stays the same only if each attempt returns the same effect. If a step makes several
+    /// calls, append something to the key for each.
     ///
-    /// A ``ReactorHost`` draws a name instead of session and generation: there a key is stable
-    /// within the process.
+    /// A ``ReactorHost`` has a random name in place of the session and the generation. There the
+    /// key is stable only within the process.
     public var key: String { step.key }
 
     /// Whether this step was cancelled. Steps need not check: their elements are dropped anyway.

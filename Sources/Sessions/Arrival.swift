@@ -15,7 +15,7 @@ struct Arrival {
     var line: ArraySlice<UInt8>?
     /// The body, and the number of its first action.
     var posted: (body: JSONBody, first: UInt64)?
-    /// The number of times that earlier processes began it.
+    /// How many processes in succession have begun it and ended.
     var begunBefore = 0
     /// For the receipt.
     private(set) var failures: [ActionFailure] = []

@@ -379,7 +379,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
         cycler.recovery(of: action)
     }
 
-    /// At once: a Cycler's actions have no pauses.
+    /// Receives the action at once, under a new number: a Cycler's actions have no pauses.
     func receiveAgain(_ action: C.Action, _ saved: RunningAction, after time: Duration) {
         session.noteSettled(saved.action)
         receiveAlone(action, for: ActionTag(saved.action))

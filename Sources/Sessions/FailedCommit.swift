@@ -29,7 +29,7 @@ struct FailedCommit {
 
     /// Continues without a harmless step.
     func skip() {
-        // The step may have had the newest snapshot, or the row of the expiry.
+        // The step may have had the newest snapshot, or a new time for the expiry row.
         session.persistence?.snapshots.forget()
         forgetExpiry()
         session.report(.commitFailed(failure.detail))
@@ -60,7 +60,7 @@ struct FailedCommit {
         session.leaveMemory()
     }
 
-    /// Its row may be as it was before.
+    /// The journal may still have the earlier time, so this loop no longer knows it.
     private func forgetExpiry() {
         if session.persistence != nil { session.feed.expiry = 0 }
     }

@@ -30,7 +30,7 @@ package protocol ActionReceiver: AnyObject, SendableMetatype {
     /// Whether no effect is running, and the session is not stubbed.
     var isQuiet: Bool { get }
 
-    /// Whether an effect is running, and is no pause between two attempts.
+    /// Whether an effect is running. A pause between two attempts does not count.
     var hasRunningEffects: Bool { get }
 
     /// The running effects, the oldest first.

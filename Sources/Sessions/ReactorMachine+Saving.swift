@@ -23,7 +23,7 @@ extension ReactorMachine {
         reactor.recovery(of: action, after: Interruption(attempts: attempts, error: nil))
     }
 
-    /// The action keeps its number: its steps have the same keys as before.
+    /// The action keeps its number, so its steps keep their keys.
     func receiveAgain(_ action: R.Action, _ saved: RunningAction, after time: Duration) {
         let tag = ActionTag(saved.action)
         guard time <= .zero else {
@@ -41,7 +41,7 @@ extension ReactorMachine {
         core.endRepetition(tag, observer: self)
     }
 
-    /// Receives an action again whose effects have failed.
+    /// Receives an action again after its pause.
     func receiveAgain(_ again: Repetition<R>) {
         session.arrival.subject = again.subject
         session.arrival.begunBefore = again.interruptions

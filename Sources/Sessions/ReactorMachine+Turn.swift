@@ -102,7 +102,7 @@ extension ReactorMachine {
         }
     }
 
-    /// An action before this one has ended the session.
+    /// Records why an action of a batch is rejected: an earlier one has ended the session.
     @usableFromInline
     func noteEnded(at index: Int) {
         session.arrival.record(SessionHasEnded(), ofAction: index)

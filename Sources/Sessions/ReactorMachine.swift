@@ -170,7 +170,8 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// If the reactor refuses the action, it is rolled back like a request. If a mutation has no
     /// JSON, only that mutation is dropped (ADR-0016).
     ///
-    /// - Parameter repeated: the number of an action that is received again; nil: the next number.
+    /// - Parameter repeated: the number of an action that is received again; nil: a new action,
+    ///   which gets the next number.
     /// - Returns: the refusal.
     func receiveAlone(_ action: R.Action, as repeated: ActionTag?) -> (any Error)? {
         let (mark, last) = (session.attemptMark(), lastTag)

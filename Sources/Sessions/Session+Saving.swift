@@ -75,7 +75,7 @@ extension Session {
 
     /// Adds an action whose effects are running to the present step: a restart recovers it.
     ///
-    /// - Parameter attempt: counts the times that the action was received.
+    /// - Parameter attempt: the number of this attempt, from 1.
     func noteRunning(_ action: UInt64, _ content: [UInt8], attempt: Int = 1) {
         step().batch.started.append(
             RunningAction(
@@ -83,7 +83,7 @@ extension Session {
                 subject: arrival.subject, begun: arrival.begunBefore + 1, attempt: attempt))
     }
 
-    /// Records that an action is received again when a time is over, also by another process.
+    /// Records that the session receives an action again after a time, also in another process.
     func notePaused(_ action: RunningAction) {
         guard mayDecide, !attempt.isRollback else { return }
         step().batch.started.append(action)

@@ -179,7 +179,7 @@ extension Session {
 
     private func carryOut(_ order: EffectOrder) {
         switch order {
-        // It would be cancelled at once.
+        // The end would cancel the step at once.
         case .start where isEnding: break
         case .start(let run, let launch):
             let task = launch()

@@ -49,8 +49,8 @@ package final class Session {
     package let persistence: PersistenceState?
     /// The steps that are not committed, oldest first. Replies are attached to the last one.
     let uncommitted = StepQueue()
-    /// The time of its last record or note, in milliseconds since 1970 (UTC), by the clock of the
-    /// node that wrote it.
+    /// The time of the session's last record or note, in milliseconds since 1970 (UTC), by the
+    /// clock of the node that wrote it. Without a journal, each action sets it too.
     var lastUse: Int64
     var tasks: EffectTasks
     var waits = SettledWaits()
@@ -277,14 +277,14 @@ package final class Session {
         }
         guard var receipt = received else { return refuseCondition(of: post) }
         receipt.failures = arrival.failures
-        // With a journal, a note has the time of each action.
+        // Why not with a journal: there each action has a note, which sets the time.
         if persistence == nil { lastUse = table.time }
         if let step = uncommitted.last {
             table.commits.charge(post.body.bytes.count, to: step)
             if let trace = post.trace { step.traced.append(trace.beginCommit()) }
         }
         if attempt.endsSession {
-            // Its position is that before the end.
+            // The answer has the position before the end.
             let content = self.content(.received(receipt))
             endIfDecided()
             answer(content, post.token)
@@ -356,22 +356,23 @@ package final class Session {
         beginRecord(.deleted)
     }
 
-    // MARK: The end by the session itself
+    // MARK: Ending by itself
 
     /// Ends the session because nobody uses it.
     func expire() {
         if case .awake(let machine) = life { decideEnd(machine) }
     }
 
-    /// An effect ends the session: with the decision that is being made, unless that is undone.
+    /// Ends the session with the present decision. If that is rolled back, so is the end.
     @usableFromInline
     func endsItself() {
         guard !attempt.isRollback else { return }
         attempt.endsSession = true
     }
 
-    /// Ends the session if the present turn has decided that. Called at the end of each turn: the
-    /// end is the last record of the session.
+    /// Ends the session if the present turn has decided that.
+    ///
+    /// Each turn calls this last, because no record of the session may follow its end.
     func endIfDecided() {
         guard attempt.endsSession else { return }
         attempt.endsSession = false

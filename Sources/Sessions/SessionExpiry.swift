@@ -2,47 +2,51 @@ internal import Feeds
 internal import Reactors
 internal import Storage
 
-/// Ends the sessions of a loop that nobody has used for the time that their reactor says.
+/// Ends the sessions of a loop that nobody has used for a time: the reactor's `expiresAfter`, or
+/// the server's setting.
 ///
-/// Design (ADR-0084): the expiry of a session is a row among its timers. A ``TimerSearch`` finds it
-/// when it is due. It is a lower bound: an action does not write it, because its record has a time.
-/// So the session is loaded then, decides with what it knows, and gets the row anew or ends. A
-/// reader leaves no record. So the row gets a later time when the first reader of a feed comes,
-/// when the last one leaves, and while a search finds that there are some.
+/// Design (ADR-0084): a session that may expire has a row among its timers, the expiry row. The
+/// row's time is a lower bound, because actions do not write the row: their records have times.
+/// When the row is due, a ``TimerSearch`` finds it, and a loop loads the session. The session then
+/// ends, or the row gets a later time. Readers leave no record. So the row also gets a later time
+/// when a feed gets its first reader, when it loses its last one, and when a search finds the row
+/// while there are readers.
 ///
-/// Each time is set a sixteenth later than necessary. Then the row is not written again for that
-/// long: at a creation with its first reader, or when readers come and go often.
+/// Each new time has a sixteenth added. So the row is not written again for that long, although
+/// readers come and go. The first reader after the creation does not write it either.
 package final class SessionExpiry {
     unowned let table: SessionTable
 
-    /// The shortest time after which a session expires. Each node searches twice in it.
+    /// The shortest time after which a session expires. Each node searches twice in this time.
     package static let shortest = Duration.seconds(60)
-    /// A node whose clock differs by more from the database's is not ready. Records have its time.
+    /// How far a node's clock may be from the database's, in milliseconds: a node that exceeds this
+    /// is not ready. Each node stamps its records with its own clock.
     private static let clockSlack: Int64 = 120_000
-    /// Of a session whose reactor is hosted by other nodes alone: this one does not know its time.
+    /// A day, in milliseconds: how long a reader postpones the expiry of a session whose reactor
+    /// this node does not host. The node does not know the reactor's time.
     private static let unknownLife: Int64 = 86_400_000
 
     init(_ table: SessionTable) { self.table = table }
 
-    /// Milliseconds without a use after which the session expires; nil: it never does.
+    /// The milliseconds without a use after which a session expires; nil: it never does.
     private func life(of registration: Registration) -> Int64? {
         registration.life(table.limits.sessionExpiry)
     }
 
-    /// How long a row has to be due until its session is examined. By then each node has searched
-    /// twice, and no node's clock is wrong by more.
+    /// How long a row must be due before its session is loaded, in milliseconds. By then each node
+    /// has searched twice, even if the clocks of nodes differ.
     private var grace: Int64 {
         TimerQueue.horizon / 2 + (table.placement == nil ? 0 : Self.clockSlack)
     }
 
     // MARK: Uses
 
-    /// Adds the row to the creation of a session.
+    /// Adds the row to the commit that creates a session.
     func begin(_ session: Session) {
         if let life = life(of: session.registration) { session.setExpiry(after: life) }
     }
 
-    /// The first reader of a feed has come, or the last one has left.
+    /// Postpones the expiry: a feed has got its first reader, or lost its last one.
     func readersChanged(_ feed: Feed) {
         let registration = table.registration(feed.reactor)
         guard let life = registration.map({ self.life(of: $0) }) ?? Self.unknownLife else { return }
@@ -56,8 +60,9 @@ package final class SessionExpiry {
 
     // MARK: Looking
 
-    /// Examines sessions whose rows are due within a minute: postpones those that are read, and
-    /// loads those that are due for long enough, if this node may.
+    /// Examines sessions whose rows are due within a minute. Postpones those that have readers on
+    /// this node. Loads the others if this node may, once their rows have been due for the grace
+    /// time.
     ///
     /// - Parameter done: called once, on this loop; never if the process ends first.
     package func examine(_ found: [DueTimer], then done: @escaping () -> Void) {
@@ -74,7 +79,8 @@ package final class SessionExpiry {
         table.loads.wakeWorking(unread, in: table, { [unowned self] in look(at: $0) }, then: done)
     }
 
-    /// Without an archive no search finds a session: it is in the queue of timers.
+    /// Examines a session that waits in the queue of timers. Why: without an archive there is no
+    /// search.
     func lookIfDue(_ session: Session, at now: Int64) {
         let due = session.feed.expiry
         guard session.persistence == nil, due > 0, due <= now else { return }
@@ -91,9 +97,10 @@ package final class SessionExpiry {
 }
 
 extension Registration {
-    /// Milliseconds without a use after which the reactor's sessions expire; nil: they never do.
+    /// The milliseconds without a use after which the reactor's sessions expire; nil: they never
+    /// do.
     ///
-    /// - Parameter standard: for reactors that say none.
+    /// - Parameter standard: the time for reactors without an `expiresAfter`.
     package func life(_ standard: Duration?) -> Int64? {
         guard name != Self.topicName, let time = expiresAfter ?? standard else { return nil }
         return TimerTime.milliseconds(max(time, SessionExpiry.shortest))
@@ -101,7 +108,7 @@ extension Registration {
 }
 
 extension Session {
-    /// Sets with the present step when the session expires, if nobody uses it.
+    /// Sets when the session expires if nobody uses it, with the present step.
     func setExpiry(after delay: Int64) {
         let timer = SessionTimer.expiry(
             at: table.journalTime.upperBound + SessionExpiry.ahead(delay))
@@ -110,7 +117,7 @@ extension Session {
         if persistence == nil { waitForTimer() }
     }
 
-    /// The reactor's sessions no longer expire.
+    /// Removes the row, because the reactor's sessions no longer expire.
     func removeExpiry() { change(to: nil) }
 
     private func change(to timer: SessionTimer?) {
@@ -118,7 +125,7 @@ extension Session {
         step().batch.timers.append(TimerChange(of: key, SessionTimer.expiryName, timer))
     }
 
-    /// Whether it is read, at work, or has work to do later.
+    /// Whether the session has readers on this node, works, or has timers.
     var isInUse: Bool {
         !streams.isEmpty || !waits.isEmpty || isWorking || timers.next != nil
     }

@@ -28,7 +28,7 @@ package struct SessionLimits: Sendable {
     /// bytes can trim up to a snapshot. If the state is larger than this, its size counts instead.
     package var snapshotBytes: Int
 
-    /// The time after which a session ends that nobody uses, if its reactor says none; nil: never.
+    /// How long an unused session is kept, if its reactor sets no time; nil: for ever.
     package var sessionExpiry: Duration?
 
     /// The time of a turn from which it is reported; default: never.

@@ -10,7 +10,7 @@ struct SessionMailbox<M: Machine>: Sendable {
     private let id: SessionID
     private let incarnation: UInt64
     private let hop: LoopServices.Hop
-    /// For the keys of steps.
+    /// A part of the keys of steps (`Sink.key`).
     private let generation: Generation
 
     init(_ session: Session) {

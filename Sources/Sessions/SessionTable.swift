@@ -21,8 +21,8 @@ package final class SessionTable {
     package let loads = TableLoads()
     package let eviction = Eviction()
     package let timers = TimerQueue()
-    /// The end of sessions that nobody uses.
-    // Why implicitly unwrapped: it needs the table.
+    /// Ends sessions that nobody uses.
+    // Why implicitly unwrapped: its initialiser needs the table.
     package private(set) var expiry: SessionExpiry!
     /// The large state that was encoded last.
     var shown: ShownState?
@@ -368,7 +368,7 @@ package final class SessionTable {
     package func afterSubmitted(_ act: @escaping () -> Void) { commits.afterSubmitted(act) }
 
     /// Whether an effect runs, or an action of a Cycler waits. It examines every session. A pause
-    /// between two attempts does not count: it continues in another process.
+    /// between two attempts does not count, because the next process continues it.
     package var hasRunningEffects: Bool {
         sessions.all.contains { $0.machine?.hasRunningEffects ?? false }
     }

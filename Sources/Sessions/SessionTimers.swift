@@ -129,11 +129,12 @@ extension Session {
         endIfDecided()
     }
 
-    /// Before the session of a late timer fires it, counts that with a commit of its own. So the
-    /// journal knows if the timer's action ends each process that receives it. From the third time
-    /// on, the timer is postponed: for ten minutes, then twice as long each time, up to a day.
+    /// Before a session that was just loaded fires a late timer, counts the attempt in a commit of
+    /// its own. Why: if the timer's action ends the process, the count stays in the journal. After
+    /// three counted attempts, postpones the timer by ten minutes. The delay doubles each time, up
+    /// to a day.
     ///
-    /// A timer that is not late was not due in an earlier process, so it costs no second commit.
+    /// A timer that is not late was not due in an earlier process, so it needs no second commit.
     func countLateTimer() {
         let now = table.timerTime
         guard keepsRecords, machine?.isStubbed == false, var timer = timers.all.first,

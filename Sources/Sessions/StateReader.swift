@@ -119,7 +119,7 @@ struct StateReader {
         state(at: version, .shown, for: request) { found in
             guard isWanted() else { return }
             guard session.isReadable else {
-                // Its end may not be committed yet.
+                // The session's end may not be committed yet. The answer waits for that commit.
                 session.feed.archive?.readers.remove(token)
                 return session.answer(.content(session.content(session.absence), token: token))
             }

@@ -26,7 +26,7 @@ package final class TableLoads {
     /// Wakes sessions that act without a request. A later search finds again those that cannot be
     /// loaded now.
     ///
-    /// - Parameter each: called for each of them, when it is in memory or cannot be loaded.
+    /// - Parameter each: called once for each session, when it is loaded or has failed to load.
     func wakeWorking(
         _ ids: [SessionID], in table: SessionTable,
         _ each: @escaping (SessionID) -> Void = { _ in }, then done: @escaping () -> Void

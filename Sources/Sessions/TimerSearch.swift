@@ -2,15 +2,16 @@ package import Feeds
 package import Storage
 internal import Synchronization
 
-/// Finds the sleeping sessions whose timers are due within a minute, or are overdue; or the
-/// sessions that expire then.
+/// Finds rows that are overdue or due within a minute: either timers of sleeping sessions, or
+/// expiry rows.
 ///
 /// Design: like ``WorkSearch``, whose rules it shares. A search reads the timers in the order in
 /// which they are due, page by page. It starts again twice a minute. It reads the next page when
 /// each session with an overdue timer is loaded or has failed to load. So a session that cannot be
-/// loaded now delays no other. The next search finds it again. There is one search of each
-/// kind, so that no timer waits for sessions that expire. Of these, each node finds all, because it
-/// may have their readers.
+/// loaded now delays no other. The next search finds it again.
+///
+/// A process has one search for each ``TimerKind``, so no timer waits for sessions that expire. In
+/// a cluster, each node finds all expiry rows, because it may have readers of any session.
 package final class TimerSearch: Sendable {
     /// Passes sessions to their loops, and calls `done` once, on any thread.
     package typealias Expect =
@@ -77,7 +78,7 @@ package final class TimerSearch: Sendable {
     }
 }
 
-/// A timer that a search has found, or the expiry of a session.
+/// A timer or an expiry row that a search has found.
 package struct DueTimer: Sendable {
     package let id: SessionID
     package let due: Int64

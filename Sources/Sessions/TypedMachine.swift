@@ -20,11 +20,11 @@ protocol TypedMachine: Machine {
     /// A source's stream has ended.
     func ended(_ source: ReactorSource<Action, Mutation>, failure: (any Error)?)
 
-    /// The reactor's or Cycler's own `recovery(of:)`, for an action that was begun so often.
+    /// The answer of the reactor's or Cycler's own `recovery`, after that many attempts.
     func recovery(of action: Action, after attempts: Int) -> Recovery
 
-    /// Receives an action again that was running or paused when the process ended: now, or when
-    /// the time is over. An error that leaves no record of its own is recorded for the action.
+    /// Receives an action again that was running or paused when the process ended: now, or after
+    /// `time`. If an error has no entry in the log yet, it is recorded for the action.
     func receiveAgain(_ action: Action, _ saved: RunningAction, after time: Duration)
 }
 

@@ -117,7 +117,8 @@ package struct SavedSession: Sendable, Equatable {
     package var mutations: [HistoryEntry] = []
     /// The highest `action` of any record, note, snapshot or running action; 0 if there was none.
     package var lastAction: UInt64 = 0
-    /// The newest `time` of any of these records and notes, and of the snapshot; 0: none.
+    /// The latest `time` of the newest snapshot and of the records and notes after it; 0 if there
+    /// is none.
     package var lastTime: Int64 = 0
     /// Actions whose effects ran when the process ended.
     package var running: [RunningAction] = []

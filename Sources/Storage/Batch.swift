@@ -96,12 +96,13 @@ package struct RunningAction: Sendable, Equatable {
     package var content: [UInt8]
     /// The authenticated client that has sent it; nil if there was none.
     package var subject: String?
-    /// How often it was started: once, and again by each process that received it again.
+    /// How many processes in succession have begun its effects. While the action is paused, how
+    /// many of these have ended. A failed attempt resets the count to 0.
     package var begun: Int
-    /// The number of the attempt: of the present one, or of the next one while it is paused.
+    /// The number of the present attempt, or of the next one while the action is paused; from 1.
     package var attempt: Int
-    /// Milliseconds from the commit, or from the read of the journal, until the next attempt; nil
-    /// if its effects run.
+    /// The milliseconds until the next attempt, from when the row is written or read; nil if the
+    /// effects run.
     package var wait: Int64?
     /// While it is paused, the name of the step that has failed; nil if it has none.
     package var step: String?
@@ -112,8 +113,8 @@ package struct RunningAction: Sendable, Equatable {
     /// (ADR-0078). Actions are numbered from 1.
     package static let topicsRead: UInt64 = 0
 
-    /// The maximum number of attempts. A process that ends while an action runs may have ended
-    /// because of it: an effect that traps would end every process that receives the action again.
+    /// How many processes in succession may end while an action runs. The action may be the cause:
+    /// an effect that traps would end every process that receives the action again.
     package static let beginLimit = 3
 
     /// Counts of a journal are taken as this if they are higher.

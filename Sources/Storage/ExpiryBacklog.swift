@@ -1,12 +1,13 @@
 internal import Synchronization
 
-/// Changes of the expiry of sessions that a journal has yet to write (ADR-0084).
+/// The changes of expiry rows that a journal has yet to write (ADR-0084).
 ///
-/// Design: the expiry of a session is a row among its timers, with an empty name. The creation
-/// writes it, and commits of the session set it anew. These changes need no commit, and any process
-/// may write them: a later time for a session that is read, and a first one for sessions that
-/// were created before they expired. A journal writes it together with its maintenance, in small
-/// steps, within about a second. A row only ever gets a later time.
+/// Design: the expiry row of a session is among its timers, with an empty name. The commit that
+/// creates the session writes the row, and later commits may give it a later time. The changes here
+/// need no commit of the session, and any process may write them. They postpone sessions that have
+/// readers, and add the rows of sessions that were created before expiry was switched on. A journal
+/// writes them in small steps with its maintenance, within about a second. No write makes a row's
+/// time earlier.
 package final class ExpiryBacklog: Sendable {
     private struct State {
         var postponed: [SessionKey: Int64] = [:]
@@ -14,20 +15,22 @@ package final class ExpiryBacklog: Sendable {
         var place: Int64?
     }
 
+    /// The changes that a journal writes next.
     package struct Step: Sendable {
-        /// When they expire, in milliseconds since 1970 (UTC), by the journal's clock.
+        /// Sessions with readers, and their new times: milliseconds since 1970 (UTC), by the
+        /// journal's clock.
         package let postponed: [(key: SessionKey, due: Int64)]
-        /// For each reactor the milliseconds until its sessions expire that have no row.
+        /// By reactor: the time that its sessions without a row get, in milliseconds from now.
         package let lives: [String: Int64]
-        /// Sessions after this one may have no row; nil: all have one. The journal sets it to the
-        /// last one of the step.
+        /// The sessions after this row may lack an expiry row; nil: none does. The journal advances
+        /// it to the last session of the step.
         package var place: Int64?
     }
 
-    /// The most sessions of a step.
+    /// The maximum number of sessions in a step.
     package static let step = 1_000
-    /// Beyond it sessions are not postponed. The next search for those that expire does that, if
-    /// they are still read.
+    /// The maximum number of sessions that wait to be postponed. Others are not added. If such a
+    /// session still has readers when its row is due, a search postpones it then.
     private static let limit = 1_000_000
 
     private let state = Mutex(State())
@@ -56,7 +59,7 @@ package final class ExpiryBacklog: Sendable {
         }
     }
 
-    /// The step is written.
+    /// Removes the changes of a step that the journal has written.
     package func done(_ step: Step) {
         state.withLock { state in
             for one in step.postponed { state.postponed[one.key] = nil }

@@ -50,7 +50,8 @@ package protocol Journal: BatchCommitter {
     /// - Parameter wall: the time of this machine when the round of the loop began, or earlier.
     func clock(_ wall: Int64) -> ClosedRange<Int64>
 
-    /// The changes of rows of sessions that expire; nil, the default: there are no such rows.
+    /// The changes of expiry rows that are yet to be written; nil, the default, if the journal has
+    /// no such rows.
     var expiries: ExpiryBacklog? { get }
 
     /// Calls `began` with a sentence each time that the journal hears of a newer database. Then

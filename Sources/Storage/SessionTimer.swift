@@ -8,8 +8,8 @@ package struct SessionTimer: Sendable, Equatable {
     package var due: Int64
     /// The action as one line of JSON.
     package var content: [UInt8]
-    /// How often a process has loaded the session to fire the timer late. If the timer is still
-    /// there, its action may be what has ended these processes.
+    /// How often the session was loaded when the timer was late. If the timer still exists, its
+    /// action may have ended these processes.
     package var begun: Int
 
     /// The `Idempotency-Key` that the timer's action has in the action log and in events: visible
@@ -47,20 +47,20 @@ extension SessionTimer: Comparable {
 }
 
 extension SessionTimer {
-    /// The name of the row that says when the session expires (ADR-0084). Names of timers have at
-    /// least one byte.
+    /// The name of the expiry row (ADR-0084): empty. The name of a timer has at least one byte.
     package static let expiryName = ExactText("")
 
-    /// The row that says when the session expires.
+    /// The expiry row: the session does not expire before this time.
     package static func expiry(at due: Int64) -> SessionTimer {
         SessionTimer(name: expiryName, number: 0, due: due, content: [])
     }
 }
 
-/// The rows among the timers that a search finds.
+/// The kind of rows in the table of timers that a search finds.
 package enum TimerKind: Sendable {
+    /// Timers, which have actions.
     case actions
-    /// When sessions expire.
+    /// Expiry rows.
     case expiries
 }
 

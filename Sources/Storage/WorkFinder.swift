@@ -16,8 +16,8 @@ package protocol WorkFinder: Sendable {
 
     /// Examines the next timers that are due before a time, in the order in which they are due.
     ///
-    /// Skips timers with actions of sessions that a member of the cluster owns, because that member
-    /// has them in memory.
+    /// For ``TimerKind/actions``, skips the sessions that a member of the cluster owns, because
+    /// that member has them in memory.
     ///
     /// - Parameters:
     ///   - place: ``FoundTimers/next`` of the previous page, or ``TimerPosition/start``.
@@ -48,7 +48,7 @@ package struct WorkingSession: Sendable, Equatable {
     package var reactor: String
     /// Of its newest snapshot.
     package var stateVersion: Int
-    /// The member that owns it; nil: none does, or none matters.
+    /// The member that owns the session; nil if none does, or if the search skips owned sessions.
     package var owner: Node?
 
     package init(session: String, reactor: String, stateVersion: Int, owner: Node? = nil) {

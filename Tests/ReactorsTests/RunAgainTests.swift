@@ -112,7 +112,7 @@ struct RunAgainTests {
         #expect(asked == [])
     }
 
-    @Test func `a pause ends with its session, and nothing else cancels it`() async {
+    @Test func `a pause ends with its session`() async {
         let (calls, clock) = (Calls(), ManualClock())
         let host = ReactorHost(Caller(calls: calls), clock: clock)
         await host.send(.call(failures: 9))

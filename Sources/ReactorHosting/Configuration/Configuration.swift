@@ -240,13 +240,13 @@ public struct Configuration: Sendable, Equatable {
         "unused time before a session leaves memory",
         change: "when memory is scarce, or loading a session is slow", reloads: true)
 
-    /// The time after which a session ends that nobody uses, if its reactor says none
-    /// (`expiresAfter`). At least a minute. It ends some minutes and at most a sixteenth of this
-    /// time later, never before it. Default: it never does.
+    /// How long a session is kept that nobody uses, if its reactor sets no time (`expiresAfter`).
+    /// Then it ends, at most a sixteenth of this time and a few minutes late. At least a minute;
+    /// if code sets less, a minute applies. Default: nil; sessions never expire.
     public var sessionExpiry: Duration? = Setting.value(
         .sessions, "session-expiry", .optional(.minutes), default: nil,
-        "unused time before a session ends, if its reactor says none",
-        change: "when clients leave sessions behind that nobody ends")
+        "unused time before a session ends, unless its reactor sets one",
+        change: "when clients leave sessions without ending them")
 
     /// The silence on a stream after which a heartbeat is sent at the latest; each stream has a
     /// time of its own, between four fifths of it and all of it. Default 15 s.

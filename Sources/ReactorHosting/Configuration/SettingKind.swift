@@ -105,7 +105,7 @@ extension SettingKind<Duration> {
         ) { DurationText.parse($0).flatMap { $0 > .zero ? $0 : nil } }
     }
 
-    /// The same, and at least a minute.
+    /// A time of at least a minute.
     static var minutes: SettingKind {
         SettingKind(
             placeholder: "time", expected: "a time of at least 1m, such as 30m or 720h",

@@ -193,7 +193,8 @@ public struct ReactorServer: Sendable {
     }
 
     /// Wakes the sessions whose effects or sources rest, at the start and then each minute. Twice a
-    /// minute, finds the timers that are due within the next minute, and the sessions that expire.
+    /// minute, finds the timers that are due within the next minute, and the sessions that may
+    /// expire then.
     private static func search(_ work: WorkSearch, _ timers: [TimerSearch]) async {
         try? await Task.sleep(for: work.firstPause)
         while !Task.isCancelled {
@@ -232,7 +233,7 @@ struct RunningServer {
     /// Nil if the journal has no effects that rest, or with `--wake-on-demand`.
     let work: WorkSearch?
     let sessions: HostedSessions
-    /// One of each kind; none if ``work`` is nil.
+    /// One search for each ``TimerKind``; empty if ``work`` is nil.
     let timers: [TimerSearch]
     /// The settings of the start.
     private let configuration: Configuration

@@ -85,7 +85,7 @@ package final class FileJournal: Journal {
         lookForStuckLoops(every: pause)
     }
 
-    /// The most steps of maintenance before the file is closed.
+    /// The maximum number of maintenance steps before the file is closed.
     private static let lastSteps = 200
 
     /// The most actions with running effects in ``interrupted``; most starts first.
@@ -168,7 +168,7 @@ package final class FileJournal: Journal {
                 return state.waiting
             }
             if !last.isEmpty { write(last) }
-            // The last readers have left.
+            // The last readers have left and postponed the expiry of their sessions.
             for _ in 0..<Self.lastSteps where !writer.expiries.isEmpty {
                 guard keepHouse() else { break }
             }

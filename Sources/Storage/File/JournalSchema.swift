@@ -24,17 +24,17 @@
 //               and snapshots that the session had had by then, including this one; 0 before
 //               version 3. `listens` is 1 if the session listened to sources.
 //   answers     the replies to requests with an Idempotency-Key.
-//   running     actions whose effects had not ended at the last commit; `begun` counts how often
-//               they were begun, each time after the first by another process; `subject` is the
-//               client that has sent the action, if it was authenticated. `attempt` counts how
-//               often it was received; with a time in `due` it is received for this attempt then,
-//               and `begun` counts the processes that ended while it ran, in succession; `step`
-//               is the name of the step that has failed. The row of action 0 says how far the
-//               session has read its topics.
+//   running     actions whose effects had not ended at the last commit; `begun` counts the
+//               processes in succession that have begun them; `subject` is the client that has
+//               sent the action, if it was authenticated. `attempt` is the number of the present
+//               attempt. If `due` has a time, the action is paused: attempt `attempt` begins at
+//               that time, `begun` counts the processes in succession that have ended while the
+//               action ran, and `step` is the name of the step that has failed, if it has one. The
+//               row of action 0 says how far the session has read its topics.
 //   timers      timers that have not fired; `number` is the action that has set the timer, `due`
 //               is when it is due, and `content` is the timer's own action. `begun` counts how
-//               often a process has loaded the session to fire it late. The row with an empty
-//               name says when the session expires if nobody has used it.
+//               often the session was loaded when the timer was late. The row with an empty name
+//               is the expiry row: the session does not expire before its `due`.
 //
 // All times: milliseconds since 1970 (UTC).
 //
@@ -48,7 +48,7 @@ enum JournalSchema {
     static let applicationID: Int64 = 0x5263_7472
     static let version: Int64 = 7
 
-    /// The time in milliseconds since 1970.
+    /// SQL for the present time in milliseconds since 1970.
     static let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 
     /// The column `part` of a record itself: after all notes that precede it.

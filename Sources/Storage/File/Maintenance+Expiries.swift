@@ -1,8 +1,8 @@
 internal import GRDB
 
-// The rows of sessions that expire, as far as they need no commit of the session.
+// Writes the changes of expiry rows that need no commit of the session.
 extension Maintenance {
-    /// - Returns: the cost.
+    /// - Returns: the number of rows that were written or examined.
     func writeExpiries(_ limit: Int, _ database: Database) throws -> Int {
         var step = expiries.next(min(limit, ExpiryBacklog.step))
         for (key, due) in step.postponed {
@@ -32,7 +32,7 @@ extension Maintenance {
             SELECT row FROM sessions WHERE row > ? ORDER BY row LIMIT \(ExpiryBacklog.step))
         """
 
-    /// The plus keeps the index of reactors away: a step is a range of rows.
+    /// Why `+reactor`: SQLite then reads a range of rows and does not use the index of reactors.
     static let addition = """
         INSERT OR IGNORE INTO timers(session, name, number, due, content)
         SELECT row, '', 0, ?4, '' FROM sessions

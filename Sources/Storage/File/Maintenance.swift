@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// Maintenance of the file: moving the tail, retention, and the rows of sessions that expire.
+/// Maintenance of the file: moving the tail, retention, and expiry rows.
 ///
 /// Design: it is part of commits. Each committed row pays for a few rows of maintenance in one of
 /// the next transactions. So it keeps up with any load, takes a bounded part of a commit, and needs
@@ -19,7 +19,7 @@ final class Maintenance {
     var move: TailMove?
     /// Bytes that this process has put into the tail and not started to move.
     var tailBytes = 0
-    /// Written in the current transaction.
+    /// The changes of expiry rows in the current transaction.
     var expiryStep: ExpiryBacklog.Step?
     /// Set once a second: the sessions are due for examination.
     var isLookDue = false

@@ -16,9 +16,9 @@ internal import JSONCoding
 //    "listens":1}                                 `listens` if it listened to sources
 //   {"answer":"<key>","digest":"<hex>","status":200,"time":…,"body":{…}}
 //   {"running":3,"action":{…},"subject":"ada","begun":2}
-//                                                  `subject` where there is one, `begun` and
-//                                                  `attempt` if not 1, `wait` and `step`
-//                                                  (if it has a name) while it is paused
+//                                                  `subject` if there is one, `begun` and `attempt`
+//                                                  if not 1; while the action is paused, `wait`,
+//                                                  and `step` if the failed step has a name
 //   {"timer":"close","number":3,"due":1700000060000,"action":{…}}
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
 //   {"end":9,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1,
