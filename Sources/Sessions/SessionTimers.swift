@@ -62,7 +62,10 @@ extension Session {
         let due =
             switch time {
             case .at(let milliseconds): milliseconds
-            case .after(let delay): table.journalTime.upperBound + TimerTime.milliseconds(delay)
+            case .after(let delay):
+                min(
+                    table.journalTime.upperBound + TimerTime.milliseconds(delay),
+                    TimerTime.limit)
             }
         let timer = SessionTimer(
             name: ExactText(name.name), number: action.number, due: due, content: content)

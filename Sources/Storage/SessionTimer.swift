@@ -23,6 +23,30 @@ package struct SessionTimer: Sendable, Equatable {
     private static func percentEncoded(_ byte: UInt8) -> String {
         (byte < 0x10 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
     }
+    /// What no program can have written; nil if there is nothing.
+    var fault: String? {
+        let bytes = name.text.utf8
+        if bytes.isEmpty || bytes.count > Self.nameLimit
+            || !bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
+        {
+            return "its name must have 1 to \(Self.nameLimit) bytes without control characters"
+        }
+        if number == 0 { return "no action has the number 0" }
+        if !(0...Self.dueLimit).contains(due) {
+            return "it is due at \(due), but must be due between 0 and \(Self.dueLimit)"
+        }
+        return nil
+    }
+
+    /// The maximum number of bytes of a name.
+    package static let nameLimit = 64
+    /// The maximum number of timers of a session.
+    package static let countLimit = 64
+    /// The greatest number of milliseconds that a date of JavaScript can have (ECMA-262 §21.4.1).
+    package static let dueLimit: Int64 = 8_640_000_000_000_000
+
+    static let tooMany = "it has more than \(countLimit) timers"
+
 
     package init(name: ExactText, number: UInt64, due: Int64, content: [UInt8]) {
         self.name = name
