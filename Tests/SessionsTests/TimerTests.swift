@@ -43,10 +43,13 @@ struct TimerTests {
     }
 
     /// A search. Each of its pages has one timer.
-    private func search(_ rig: Rig, finding count: Int = 0) async throws {
+    private func search(
+        _ rig: Rig, finding count: Int = 0, hosting hosted: [Registration]? = nil
+    ) async throws {
         let inbox = rig.inbox
         let time = rig.clock.milliseconds
-        let rules = try #require(WorkSearch(rig.journal) { _, done in done() })
+        let hosted = try hosted ?? [alarm()]
+        let rules = try #require(WorkSearch(rig.journal, hosted) { _, done in done() })
         let search = TimerSearch(rules, now: { time }) { found, done in
             if !inbox.put({ $0.expectTimers(found, then: done) }) { done() }
         }
@@ -449,6 +452,7 @@ struct TimerTests {
             rig.settleAll()
         }
         rig.clock.milliseconds += 10
+        #expect(without.table.absent.find(try #require(SessionID("s"))) != nil)
         rig.table.fireTimers()
         rig.endRound()
         rig.settle(.full)
@@ -456,6 +460,17 @@ struct TimerTests {
         #expect(rig.table.timerWait == 990)
         rig.table.fireTimers()
         rig.endRound()
+    // Otherwise each search would load all of them, and fail.
+    @Test func `the search loads no session whose reactor is not hosted`() async throws {
+        let first = try rig()
+        try first.act(Post.alarm("a", after: 10, ring: 1), on: first.create("s", alarm()))
+        first.table.stop()
+        let without = Rig(answers: true, after: first)
+        without.clock.milliseconds = first.clock.milliseconds + 1_000
+        try await search(without, finding: 1, hosting: [.ledger()])
+        #expect(without.table.absent.find(try #require(SessionID("s"))) == nil)
+    }
+
         #expect(rig.journal.pendingCount == 0)
         pass(990, rig)
         #expect(try rung(rig, "s") == [1])

@@ -279,7 +279,8 @@ struct RunningServer {
         } catch {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
-        let work = configuration.wakesOnDemand ? nil : WorkSearch(journal, waking: peers)
+        let work =
+            configuration.wakesOnDemand ? nil : WorkSearch(journal, registrations, waking: peers)
         let timers = work.map { TimerSearch($0, of: journal, expectingIn: peers) }
         (self.work, self.timers) = (work, timers)
         peers.introduce(allLoops)
