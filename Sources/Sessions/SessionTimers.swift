@@ -119,7 +119,7 @@ extension Session {
             out.append(UInt8(ascii: "}"))
         }
         let action = machine.lastAction + 1
-        arrival.key = timer.key
+        arrival.key = timer.key(of: action)
         arrival.line = keepsNotes || keepsRecords ? timer.content[...] : nil
         arrival.posted = (JSONBody(timer.content), action)
         meters.state.addReceived(timer.content.count)

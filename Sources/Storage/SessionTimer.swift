@@ -11,18 +11,18 @@ package struct SessionTimer: Sendable, Equatable {
 
     /// The `Idempotency-Key` that the timer's action has in the action log and in events: visible
     /// ASCII, as keys of clients are. Other bytes of the name, and `%`, are percent-encoded.
-    package var key: String {
+    ///
+    /// - Parameter action: The number of the timer's action. Why not ``number``: an effect that
+    ///   waits may set the same timer again after it has fired, and each key is of one action.
+    package func key(of action: UInt64) -> String {
         var key = "timer:"
         for byte in name.text.utf8 {
             let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "%")
             key += isPlain ? String(UnicodeScalar(byte)) : Self.percentEncoded(byte)
         }
-        return key + ":\(number)"
+        return key + ":\(action)"
     }
 
-    private static func percentEncoded(_ byte: UInt8) -> String {
-        (byte < 0x10 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-    }
     /// What no program can have written; nil if there is nothing.
     var fault: String? {
         let bytes = name.text.utf8
@@ -47,6 +47,9 @@ package struct SessionTimer: Sendable, Equatable {
 
     static let tooMany = "it has more than \(countLimit) timers"
 
+    private static func percentEncoded(_ byte: UInt8) -> String {
+        (byte < 0x10 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+    }
 
     package init(name: ExactText, number: UInt64, due: Int64, content: [UInt8]) {
         self.name = name

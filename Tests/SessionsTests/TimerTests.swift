@@ -105,7 +105,7 @@ struct TimerTests {
             Array(notes(rig).dropFirst()) == [
                 #"{"kind":"timer.set","content":{"name":"a","number":1,\#(due)}}"#,
                 #"{"kind":"timer.fired","content":{"name":"a","number":1,\#(due)}}"#,
-                #"{"kind":"action.received","content":{"received":\#(ring),"key":"timer:a:1"}}"#,
+                #"{"kind":"action.received","content":{"received":\#(ring),"key":"timer:a:2"}}"#,
             ])
         #expect(rig.journal.keptBatch.timers.map { $0.timer == nil } == [false, true])
     }
@@ -117,7 +117,22 @@ struct TimerTests {
         try rig.act(Post.alarm(#"a\u2028 %é"#, after: 1, ring: 2), on: session)
         pass(1, rig)
         #expect(try rung(rig) == [2])
-        #expect(notes(rig).last?.hasSuffix(#","key":"timer:a%E2%80%A8%20%25%C3%A9:2"}}"#) == true)
+        #expect(notes(rig).last?.hasSuffix(#","key":"timer:a%E2%80%A8%20%25%C3%A9:3"}}"#) == true)
+    }
+
+    @Test func `two actions of a timer that one action has set twice have different keys`()
+        async throws
+    {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(#"{"type":"setTwice","name":"a","ring":1}"#, on: session)
+        rig.table.fireTimers()
+        rig.settleAll()
+        await rig.work { session.tasks.isIdle }
+        look(rig)
+        #expect(try rung(rig) == [1, 8])
+        let keys = notes(rig).compactMap { $0.split(separator: #""key":""#).dropFirst().first }
+        #expect(keys == [#"timer:a:2"}}"#, #"timer:a:3"}}"#])
     }
 
     @Test func `a due time that no program has written fires at once`() throws {
