@@ -452,6 +452,7 @@ struct TimerTests {
         look(without)
         #expect(timers(without) == ["a"])
         #expect(without.table.timerWait == nil)
+        #expect(without.table.absent.find(try #require(SessionID("s"))) != nil)
         without.table.stop()
         let next = try rig(after: without)
         try await search(next, finding: 1)
@@ -459,22 +460,6 @@ struct TimerTests {
         #expect(try rung(next) == [1])
     }
 
-    @Test func `after a commit that fails, those of other sessions rest for a second too`() throws {
-        let rig = Rig(slow: true, registrations: [try alarm()])
-        for (id, after) in [("s", 10), ("t", 20)] {
-            let post = Post.alarm("a", after: after, ring: after / 10)
-            try rig.act(post, on: rig.create(id, alarm()))
-            rig.settleAll()
-        }
-        rig.clock.milliseconds += 10
-        #expect(without.table.absent.find(try #require(SessionID("s"))) != nil)
-        rig.table.fireTimers()
-        rig.endRound()
-        rig.settle(.full)
-        rig.clock.milliseconds += 10
-        #expect(rig.table.timerWait == 990)
-        rig.table.fireTimers()
-        rig.endRound()
     // Otherwise each search would load all of them, and fail.
     @Test func `the search loads no session whose reactor is not hosted`() async throws {
         let first = try rig()
@@ -486,6 +471,21 @@ struct TimerTests {
         #expect(without.table.absent.find(try #require(SessionID("s"))) == nil)
     }
 
+    @Test func `after a commit that fails, those of other sessions rest for a second too`() throws {
+        let rig = Rig(slow: true, registrations: [try alarm()])
+        for (id, after) in [("s", 10), ("t", 20)] {
+            let post = Post.alarm("a", after: after, ring: after / 10)
+            try rig.act(post, on: rig.create(id, alarm()))
+            rig.settleAll()
+        }
+        rig.clock.milliseconds += 10
+        rig.table.fireTimers()
+        rig.endRound()
+        rig.settle(.full)
+        rig.clock.milliseconds += 10
+        #expect(rig.table.timerWait == 990)
+        rig.table.fireTimers()
+        rig.endRound()
         #expect(rig.journal.pendingCount == 0)
         pass(990, rig)
         #expect(try rung(rig, "s") == [1])
@@ -587,7 +587,7 @@ struct TimerTests {
         let name = try #require(SessionID("s"))
         try sleepIn(rig)
         var asleep = ""
-        rig.table.inspect(name) { found in
+        rig.table.inspect(name, for: .anybody) { found in
             guard case .asleep(_, let runtime) = found else { return }
             asleep = String(decoding: runtime.line(hasActions: true), as: UTF8.self)
             let line = String(decoding: runtime.line(hasActions: false), as: UTF8.self)
@@ -605,6 +605,78 @@ struct TimerTests {
             + ring + #""b","ring":2}}]}"#
         #expect(String(decoding: body, as: UTF8.self).hasSuffix(timers + "\n"))
         #expect(asleep.hasSuffix(timers + "\n"))
+    }
+
+    /// A session with 20 timers, whose actions have 200 KB together.
+    private func large(_ work: WorkBudget) throws -> (Rig, Session) {
+        let rig = Rig(answers: true, registrations: [try alarm()], work: work)
+        let session = try rig.create("s", alarm())
+        for number in 1...20 {
+            try rig.act(#"{"type":"setLarge","name":"t\#(number)","bytes":10000}"#, on: session)
+        }
+        return (rig, session)
+    }
+
+    @Test func `large timers count while they are loaded, and in a runtime until it is sent`()
+        throws
+    {
+        let work = WorkBudget(limit: 1 << 20, clientLimit: 1 << 20)
+        let (rig, session) = try large(work)
+        let token = rig.nextToken()
+        session.readRuntime(nil, for: token)
+        #expect((200_000..<210_000).contains(work.used))
+        rig.output.releaseAnswers()
+        #expect(work.used == 0)
+        let other = work.charge(1_000_000, for: nil)
+        let refused = rig.nextToken()
+        session.readRuntime(nil, for: refused)
+        guard case .overBudget? = rig.answer(refused)?.kind else {
+            Issue.record("\(rig.line(refused).prefix(100))")
+            return
+        }
+        _ = consume other
+        try sleepIn(rig)
+        let saved = try #require(rig.journal.loaded("s"))
+        #expect(saved.stateBytes > 200_000)
+        _ = try rig.wake("s")
+        #expect(rig.table.pass.bytes > 200_000)
+    }
+
+    @Test func `the timers of two sleeping sessions are read at a time`() throws {
+        let (rig, _) = try large(WorkBudget())
+        try sleepIn(rig)
+        let name = try #require(SessionID("s"))
+        rig.journal.setLate(true)
+        var lines: [Int] = []
+        for _ in 1...5 {
+            rig.table.inspect(name, for: .anybody) { found in
+                guard case .asleep(_, let runtime) = found else { return }
+                lines.append(runtime.line(hasActions: true).count)
+            }
+        }
+        // The heads.
+        for _ in 1...5 { rig.journal.answer(at: 0) }
+        rig.drainInbox()
+        #expect(rig.journal.askedCount == 2)
+        while rig.journal.askedCount > 0 {
+            #expect(rig.journal.askedCount <= 2)
+            rig.journal.answer(at: 0)
+            rig.drainInbox()
+        }
+        #expect(lines.count == 5 && lines.allSatisfy { $0 > 200_000 })
+    }
+
+    @Test func `journals have the bounds of reactors`() {
+        #expect(SessionTimer.countLimit == TimerBounds.count)
+        #expect(SessionTimer.nameLimit == TimerBounds.nameBytes)
+        #expect(SessionTimer.dueLimit == TimerTime.limit)
+    }
+
+    @Test func `no delay is longer than the last date`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: .max, ring: 1), on: session)
+        #expect(session.timers.next == TimerTime.limit)
     }
 
     @Test func `a pass has a limit, and the queue forgets what is obsolete`() throws {
