@@ -66,10 +66,12 @@ package struct SessionMaker<Made>: Sendable {
                 // A missing input is read as `null`, which only an optional type accepts.
                 value = try JSON.decode(type, stored: creation.input ?? InputType.missing)
             } catch {
-                let reason = creation.input == nil ? "there is none, and today's" : "today's"
                 throw RecoveryFault(
                     place: "the input",
-                    reason: "\(reason) \(type) cannot be decoded from it: \(error.sentence)")
+                    reason: creation.input == nil
+                        ? "the session was created without one, but today's reactor needs it: "
+                            + "\(type) is not optional"
+                        : "today's \(type) cannot be decoded from it: \(error.sentence)")
             }
             return { make(id, owner, value) }
         }
