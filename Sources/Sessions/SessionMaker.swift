@@ -137,7 +137,6 @@ package enum InputRefusal: Error, Sendable, Equatable {
     case missing
     /// The reactor takes no input.
     case notTaken
-    case tooLarge
     /// The JSON is not of the input's type.
     case json(JSONRefusal)
 }
@@ -147,7 +146,6 @@ extension Registration {
     ///
     /// - Parameter input: One line of JSON; nil for no input.
     package func check(_ input: [UInt8]?) throws(InputRefusal) {
-        guard input?.count ?? 0 <= SessionCreation.limitBytes else { throw .tooLarge }
         if let type = self.input { return try type.check(input) }
         if input != nil { throw .notTaken }
     }

@@ -224,10 +224,6 @@ extension Problem {
                     + "none\(place)")
         case .notTaken:
             self.init(422, "not_an_input", "the reactor \(reactor.name) takes no input")
-        case .tooLarge:
-            self.init(
-                413, "body_too_large",
-                "the input has more than \(SessionCreation.limitBytes) bytes")
         case .json(.malformed(let offset, let reason)):
             self.init(
                 422, "not_an_input", "the input is not JSON: \(reason) at byte \(offset)\(place)")
