@@ -38,6 +38,8 @@ extension TableCluster: SessionPlacement {
 
     // MARK: Coming into memory
 
+    package var hasRoom: Bool { claims.hasRoom }
+
     package func load(_ id: SessionID, by loader: SessionLoader) {
         ClaimedLoads(cluster: self, loader: loader).read(id)
     }

@@ -56,9 +56,9 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
     }
 
     func run() throws(ReplayFault) -> ReplayDifference? {
-        for entry in session.entries {
+        for (index, entry) in session.entries.enumerated() {
             switch entry.line.kind {
-            case "note": if let difference = try readNote(entry) { return difference }
+            case "note": if let difference = try readNote(entry, index) { return difference }
             case "mutation": if let difference = try readMutation(entry) { return difference }
             default: leaveAction(unless: entry.line)
             }
@@ -68,7 +68,9 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
 
     // MARK: Actions
 
-    private func readNote(_ entry: ExportedSession.Entry) throws(ReplayFault) -> ReplayDifference? {
+    private func readNote(
+        _ entry: ExportedSession.Entry, _ index: Int
+    ) throws(ReplayFault) -> ReplayDifference? {
         let content = entry.line.content
         guard case .string(let kind)? = content?["kind"] else {
             throw fault(entry, "the note has no kind")
@@ -91,13 +93,33 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         }
         var subject: String?
         if case .string(let text)? = content?["content"]?["subject"] { subject = text }
-        begin(decoded, by: subject, entry.line.action ?? 0)
+        let number = entry.line.action ?? 0
+        begin(decoded, by: subject, number, timers(after: index, of: number))
         return nil
     }
 
-    private func begin(_ decoded: R.Action, by subject: String?, _ number: UInt64) {
+    /// The timers that an action has set at once. A replay has no timers of earlier actions, so only
+    /// the export knows whether there were too many.
+    private func timers(after index: Int, of number: UInt64) -> [RecordedTimer] {
+        var found: [RecordedTimer] = []
+        for entry in session.entries[(index + 1)...] {
+            let content = entry.line.content
+            if entry.line.kind == "note", case .string(let kind)? = content?["kind"],
+                kind.hasPrefix("action.")
+            {
+                break
+            }
+            guard entry.line.action == number else { continue }
+            if let timer = RecordedTimer(entry.line) { found.append(timer) }
+        }
+        return found
+    }
+
+    private func begin(
+        _ decoded: R.Action, by subject: String?, _ number: UInt64, _ timers: [RecordedTimer]
+    ) {
         let core = ReactorCore(reactor: reactor, state: state, version: version)
-        let made = MadeMutations<R>()
+        let made = MadeMutations<R>(timers)
         let outcome = core.receive(
             decoded, tag: ActionTag(max(number, 1)), subject: subject, observer: made)
         let expected = outcome == .refused ? [] : made.mutations
@@ -287,9 +309,46 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
     }
 }
 
+/// The outcome of an effect that sets a timer.
+private enum RecordedTimer: Equatable {
+    case set(String)
+    case failed(EffectLimitReached)
+
+    /// Nil for a line that is not about a timer that an action sets.
+    init?(_ line: ExportLine) {
+        if line.kind == "note", case .string("timer.set")? = line.content?["kind"],
+            case .string(let name)? = line.content?["content"]?["name"]
+        {
+            self = .set(name)
+        } else if line.kind == "failure", case .string(let error)? = line.content?["error"],
+            let limit = [EffectLimitReached.timers, .timerAction].first(where: { "\($0)" == error })
+        {
+            self = .failed(limit)
+        } else {
+            return nil
+        }
+    }
+}
+
 /// Gathers the mutations that an action makes at once; effects do not start.
 private final class MadeMutations<R: Reactor>: ReactorCoreObserver {
     private(set) var mutations: [R.Mutation] = []
+    /// The timers that the action has set when it was recorded, in order.
+    private var timers: ArraySlice<RecordedTimer>
+
+    init(_ timers: [RecordedTimer]) { self.timers = timers[...] }
+
+    func schedule(
+        _ action: R.Action, as name: EffectID, _ time: TimerTime, by tag: ActionTag
+    ) -> (any Error)? {
+        guard let next = timers.first else { return nil }
+        if case .failed(let limit) = next {
+            timers.removeFirst()
+            return limit
+        }
+        if next == .set(name.name) { timers.removeFirst() }
+        return nil
+    }
 
     func mutated(_ mutation: R.Mutation, by action: ActionTag, core: ReactorCore<R>) {
         mutations.append(mutation)

@@ -15,6 +15,8 @@ struct Arrival {
     var line: ArraySlice<UInt8>?
     /// The body, and the number of its first action.
     var posted: (body: JSONBody, first: UInt64)?
+    /// The name of the source whose mutation is being received in place of an action.
+    var source: String?
     /// How many processes in succession have begun it and ended.
     var begunBefore = 0
     /// For the receipt.

@@ -99,7 +99,8 @@ extension ReactorMachine {
         guard let refusal = session.takeRefusal() else { return }
         failed(
             ReactorFailure(
-                place: action == .none ? .source : .effect, error: refusal, action: action))
+                place: action == .none ? .source : .effect, error: refusal, action: action,
+                source: session.arrival.source))
     }
 
     /// Encodes the mutation and the state if their types may have no JSON.

@@ -88,7 +88,7 @@ package final class Session {
         history.restart(at: saved?.end ?? HistoryEnd(), keepsNotes: keepsRecords)
         let bytes = saved?.snapshot?.state.count ?? 0
         meters.state.begin(bytes)
-        table.pass.count(bytes)
+        table.pass.count(saved?.stateBytes ?? 0)
         beginWork(.rebuilding)
         defer { endWork() }
         do throws(RecoveryFault) {

@@ -6,7 +6,8 @@ package import Storage
 ///
 /// Design: if the journal keeps records, their range is read from the journal, because the journal
 /// trims them by itself. This reads no record. As for every request, an awake session replies after
-/// its decisions are committed.
+/// its decisions are committed. Timers are read in the queue of pages, because their actions may be
+/// as large as a page.
 extension SessionTable {
     /// The result of ``inspect(_:then:)``.
     package enum Inspection {
@@ -21,13 +22,19 @@ extension SessionTable {
 
     /// Finds a session in memory or in the journal. Calls `act` on this loop: at once if the
     /// journal has no archive, else later.
-    package func inspect(_ id: SessionID, then act: @escaping (Inspection) -> Void) {
+    ///
+    /// - Parameter request: The client, and whether it still waits; if not, `act` may not be called.
+    package func inspect(
+        _ id: SessionID, for request: RebuildQueue.Request,
+        then act: @escaping (Inspection) -> Void
+    ) {
         guard journal.archive != nil else { return act(inspection(of: id, nil)) }
         ask { archive, answer in
             archive.head(of: id.text, answer)
         } then: { [self] result in
             switch result {
-            case .success(let head): addTimers(to: inspection(of: id, head), of: id, then: act)
+            case .success(let head):
+                addTimers(to: inspection(of: id, head), of: id, for: request, then: act)
             case .failure(let failure): act(.absent(.unreadable(failure)))
             }
         }
@@ -35,12 +42,26 @@ extension SessionTable {
 
     /// The timers of a sleeping session are in the journal. It may wake while they are read.
     private func addTimers(
-        to found: Inspection, of id: SessionID, then act: @escaping (Inspection) -> Void
+        to found: Inspection, of id: SessionID, for request: RebuildQueue.Request,
+        then act: @escaping (Inspection) -> Void
     ) {
         guard case .asleep(let head, _) = found else { return act(found) }
+        feeds.rebuilds.addPage(request, in: feeds) { [self] turn in
+            switch turn {
+            case .unwanted: break
+            case .refused: act(.absent(.overBudget))
+            case .begun: readTimers(of: head, id, then: act)
+            }
+        }
+    }
+
+    private func readTimers(
+        of head: SavedHead, _ id: SessionID, then act: @escaping (Inspection) -> Void
+    ) {
         ask { archive, answer in
             archive.timers(of: head.key, answer)
         } then: { [self] result in
+            defer { feeds.rebuilds.end(.page, in: feeds) }
             switch result {
             case .success(let timers):
                 let present = inspection(of: id, head)
@@ -90,7 +111,14 @@ extension Session {
         runtime.sources = tasks.listening
         runtime.stubbed = machine.isStubbed
         runtime.timers = timers.all
-        answer(content(.runtime(runtime.line(hasActions: hasActions))), token)
+        let line = runtime.line(hasActions: hasActions)
+        do throws(WorkOverload) {
+            var content = content(.runtime(line))
+            content.charge = try table.feeds.charge(line.count, for: token)
+            answer(content, token)
+        } catch {
+            answer(content(.overBudget), token)
+        }
     }
 }
 

@@ -66,10 +66,12 @@ package struct SessionMaker<Made>: Sendable {
                 // A missing input is read as `null`, which only an optional type accepts.
                 value = try JSON.decode(type, stored: creation.input ?? InputType.missing)
             } catch {
-                let reason = creation.input == nil ? "there is none, and today's" : "today's"
                 throw RecoveryFault(
                     place: "the input",
-                    reason: "\(reason) \(type) cannot be decoded from it: \(error.sentence)")
+                    reason: creation.input == nil
+                        ? "the session was created without one, but today's reactor needs it: "
+                            + "\(type) is not optional"
+                        : "today's \(type) cannot be decoded from it: \(error.sentence)")
             }
             return { make(id, owner, value) }
         }
@@ -135,7 +137,6 @@ package enum InputRefusal: Error, Sendable, Equatable {
     case missing
     /// The reactor takes no input.
     case notTaken
-    case tooLarge
     /// The JSON is not of the input's type.
     case json(JSONRefusal)
 }
@@ -145,7 +146,6 @@ extension Registration {
     ///
     /// - Parameter input: One line of JSON; nil for no input.
     package func check(_ input: [UInt8]?) throws(InputRefusal) {
-        guard input?.count ?? 0 <= SessionCreation.limitBytes else { throw .tooLarge }
         if let type = self.input { return try type.check(input) }
         if input != nil { throw .notTaken }
     }

@@ -15,6 +15,9 @@ package protocol SessionPlacement: AnyObject {
 
     // MARK: Coming into memory
 
+    /// Whether this process may have another session.
+    var hasRoom: Bool { get }
+
     /// Loads a session if this process may have it. Ends the load with
     /// ``SessionLoader/finish(_:_:_:)``.
     func load(_ id: SessionID, by loader: SessionLoader)

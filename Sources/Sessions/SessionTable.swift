@@ -107,7 +107,9 @@ package final class SessionTable {
     var limitedCount: Int { awakeCount - sessions.topicCount }
 
     /// Whether one more session fits.
-    package var hasRoomForSession: Bool { limitedCount < limits.sessions }
+    package var hasRoomForSession: Bool {
+        limitedCount < limits.sessions && placement?.hasRoom ?? true
+    }
 
     // MARK: Look-up
 

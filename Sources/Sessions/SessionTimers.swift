@@ -62,7 +62,10 @@ extension Session {
         let due =
             switch time {
             case .at(let milliseconds): milliseconds
-            case .after(let delay): table.journalTime.upperBound + TimerTime.milliseconds(delay)
+            case .after(let delay):
+                min(
+                    table.journalTime.upperBound + TimerTime.milliseconds(delay),
+                    TimerTime.limit)
             }
         let timer = SessionTimer(
             name: ExactText(name.name), number: action.number, due: due, content: content)
@@ -116,7 +119,7 @@ extension Session {
             out.append(UInt8(ascii: "}"))
         }
         let action = machine.lastAction + 1
-        arrival.key = timer.key
+        arrival.key = timer.key(of: action)
         arrival.line = keepsNotes || keepsRecords ? timer.content[...] : nil
         arrival.posted = (JSONBody(timer.content), action)
         meters.state.addReceived(timer.content.count)

@@ -85,7 +85,10 @@ extension TypedMachine {
         of source: ReactorSource<Action, Mutation>, recordsRefusal: Bool = true
     ) {
         switch element {
-        case .mutation(let mutation): receive(fromSource: mutation)
+        case .mutation(let mutation):
+            session.arrival.source = source.name
+            receive(fromSource: mutation)
+            session.arrival.source = nil
         case .action(let action):
             guard let error = receiveAlone(action), recordsRefusal || !(error is Refusal) else {
                 return

@@ -46,6 +46,8 @@ package final class WorkSearch: Sendable {
 
     let finder: any WorkFinder
     private let ownership: (any Ownership)?
+    /// The names of the reactors that this process hosts.
+    private let hosted: Set<String>
     /// Sessions that are woken by requests alone.
     private let skipped: Set<String>
     /// The time between the start of the process and the first search. Default zero; ten minutes if
@@ -56,9 +58,12 @@ package final class WorkSearch: Sendable {
     private let state = Mutex(State())
 
     /// Nil if the journal has nothing to search.
-    package init?(_ journal: any Journal, wake: @escaping Wake) {
+    ///
+    /// - Parameter hosted: The reactors that this process hosts.
+    package init?(_ journal: any Journal, _ hosted: [Registration], wake: @escaping Wake) {
         guard let finder = journal.work else { return nil }
         self.finder = finder
+        self.hosted = Set(hosted.map(\.name))
         ownership = journal.ownership
         let suspects = journal.interrupted.compactMap { work -> String? in
             if case .loop = work.trace { work.session } else { nil }
@@ -104,12 +109,14 @@ package final class WorkSearch: Sendable {
 
     /// For each session, whether this node wakes it. Returns nil if this node wakes none of them,
     /// and none of the later ones.
+    ///
+    /// Sessions of reactors that are not hosted are skipped. Why: each search would load them again.
     func wakes(_ sessions: [WorkingSession]) -> [Bool]? {
         guard !state.withLock({ $0.progress.isStopped }) else { return nil }
         let members = ownership?.members
         if let members, !members.isHeard || members.own.isLeaving { return nil }
         return sessions.map { one in
-            guard !skipped.contains(one.session) else { return false }
+            guard !skipped.contains(one.session), hosted.contains(one.reactor) else { return false }
             guard let members else { return true }
             let node =
                 one.owner

@@ -162,9 +162,11 @@ package struct SavedSession: Sendable, Equatable {
         lastAction = max(newest, running.last?.action ?? 0)
     }
 
-    /// The bytes of the session's state: those of the snapshot, and of the mutations after it.
+    /// The bytes of the session's state: those of the snapshot, of the mutations after it, and of
+    /// the timers.
     package var stateBytes: Int {
-        mutations.reduce(snapshot?.state.count ?? 0) { $0 + $1.content.count }
+        let bytes = mutations.reduce(snapshot?.state.count ?? 0) { $0 + $1.content.count }
+        return timers.reduce(bytes) { $0 + $1.content.count }
     }
 }
 

@@ -8,11 +8,8 @@ internal import JSONCoding
 package struct SessionCreation: Sendable, Equatable {
     /// The client that created the session; nil if it was not authenticated.
     package var owner: ExactText?
-    /// One line of JSON; nil if the creation had no input.
+    /// One line of JSON, shorter than the body of its request; nil if the creation had no input.
     package var input: [UInt8]?
-
-    /// The maximum number of bytes of an input. The whole body of the request has the same limit.
-    package static let limitBytes = 65_536
 
     package init(owner: ExactText? = nil, input: [UInt8]? = nil) {
         self.owner = owner

@@ -14,14 +14,41 @@ package struct SessionTimer: Sendable, Equatable {
 
     /// The `Idempotency-Key` that the timer's action has in the action log and in events: visible
     /// ASCII, as keys of clients are. Other bytes of the name, and `%`, are percent-encoded.
-    package var key: String {
+    ///
+    /// - Parameter action: The number of the timer's action. Why not ``number``: an effect that
+    ///   waits may set the same timer again after it has fired, and each key is of one action.
+    package func key(of action: UInt64) -> String {
         var key = "timer:"
         for byte in name.text.utf8 {
             let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "%")
             key += isPlain ? String(UnicodeScalar(byte)) : Self.percentEncoded(byte)
         }
-        return key + ":\(number)"
+        return key + ":\(action)"
     }
+
+    /// What no program can have written; nil if there is nothing.
+    var fault: String? {
+        let bytes = name.text.utf8
+        if bytes.isEmpty || bytes.count > Self.nameLimit
+            || !bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
+        {
+            return "its name must have 1 to \(Self.nameLimit) bytes without control characters"
+        }
+        if number == 0 { return "no action has the number 0" }
+        if !(0...Self.dueLimit).contains(due) {
+            return "it is due at \(due), but must be due between 0 and \(Self.dueLimit)"
+        }
+        return nil
+    }
+
+    /// The maximum number of bytes of a name.
+    package static let nameLimit = 64
+    /// The maximum number of timers of a session.
+    package static let countLimit = 64
+    /// The greatest number of milliseconds that a date of JavaScript can have (ECMA-262 §21.4.1).
+    package static let dueLimit: Int64 = 8_640_000_000_000_000
+
+    static let tooMany = "it has more than \(countLimit) timers"
 
     private static func percentEncoded(_ byte: UInt8) -> String {
         (byte < 0x10 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)

@@ -4,7 +4,9 @@ import Testing
 
 /// A till, as it was when the export was written, or with one change in its code.
 private struct Till: Reactor {
-    enum Change { case none, reduce, warning, otherMutation, oneMore, oneLess, noEffect, refusing }
+    enum Change {
+        case none, reduce, warning, otherMutation, oneMore, oneLess, noEffect, refusing, timers
+    }
 
     enum Action: TaggedCodable, Sendable { case add(Int), close, sync }
     enum Mutation: TaggedCodable, Sendable { case added(Int), closed, synced }
@@ -31,6 +33,10 @@ private struct Till: Reactor {
             switch change {
             case .oneMore: .concat(.just(.closed), .just(.added(0)), .just(.closed))
             case .oneLess: .just(.closed)
+            case .timers:
+                .concat(
+                    .just(.closed), .schedule("a", after: .zero, .sync),
+                    .schedule("b", after: .zero, .sync), .just(.added(0)))
             default: .concat(.just(.closed), .just(.added(0)))
             }
         case .sync:
@@ -181,6 +187,32 @@ struct ReplayTests {
         ]
         #expect(try replay(.none, lines) == nil)
         #expect(try replay(.reduce, lines)?.version == 3)
+    }
+
+    private static let close = received(1, 1, 1, #"{"type":"close"}"#)
+    private static let closed = mutation(1, 1, #"{"type":"closed"}"#, "null")
+
+    private static func set(_ record: Int, _ part: Int, _ name: String) -> String {
+        #"{"record":\#(record),"part":\#(part),"kind":"note","version":0,"action":1,"time":0,"#
+            + #""content":{"kind":"timer.set","content":{"name":"\#(name)","number":1}}}"#
+    }
+
+    private static func failure(_ record: Int, _ error: String) -> String {
+        #"{"record":\#(record),"kind":"failure","version":1,"action":1,"time":0,"#
+            + #""content":{"place":"effect","error":"\#(error)"}}"#
+    }
+
+    // `.concat(.just(.closed), .schedule("a"), .schedule("b"), .just(.added(0)))`
+    @Test(arguments: ["timers", "timerAction"])
+    func `a timer beyond the limits ends its effect as it did before`(limit: String) throws {
+        let (a, rest) = (Self.set(2, 1, "a"), Self.mutation(2, 1, Self.added(0)))
+        let head = [Self.header(), Self.close, Self.closed]
+        #expect(try replay(.timers, head + [a, Self.set(2, 2, "b"), rest]) == nil)
+        #expect(try replay(.timers, head + [a, Self.failure(2, limit)]) == nil)
+        #expect(try replay(.timers, head + [Self.failure(2, limit)]) == nil)
+        // Without such a record, the mutation is missing.
+        #expect(try replay(.timers, head + [a])?.version == 2)
+        #expect(try replay(.timers, head + [a, Self.failure(2, "Fault")])?.version == 2)
     }
 
     @Test func `trimmed history begins from its saved state`() throws {

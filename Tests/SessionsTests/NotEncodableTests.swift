@@ -186,6 +186,32 @@ struct NotEncodableTests {
         try checkFailures(rig, ["quotient"])
     }
 
+    private struct Gauge: Reactor {
+        enum Action: TaggedCodable, Sendable { case look }
+        typealias Mutation = Double
+
+        let levels: AsyncStream<Double>
+        let initialState = 0.0
+        var sources: [Source] { [.mutations(levels)] }
+
+        func mutate(action: Action) -> Effect<Double> { .none }
+        func reduce(state: inout Double, mutation: Double) { state = mutation }
+    }
+
+    @Test func `a mutation of a source is dropped, and its failure names the source`() async throws
+    {
+        let (levels, level) = AsyncStream<Double>.makeStream()
+        let rig = Rig(answers: true)
+        let session = try rig.create("s", .of("gauge") { Gauge(levels: levels) })
+        for value in [1, .infinity, 2] { level.yield(value) }
+        await rig.work { session.version == 2 }
+        let failures = rig.journal.kept.filter { $0.kind == .failure }
+        #expect(failures.count == 1)
+        let text = failures.first.map { String(decoding: $0.content, as: UTF8.self) }
+        #expect(text?.hasPrefix(#"{"place":"source","source":"mutations","error":"#) == true)
+        #expect(rig.state(session) == "2")
+    }
+
     /// Each failure names its action, the second one, and the position.
     private func checkFailures(_ rig: Rig, _ places: [String]) throws {
         let failures = rig.journal.kept.filter { $0.kind == .failure }

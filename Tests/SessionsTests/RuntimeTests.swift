@@ -22,7 +22,7 @@ struct RuntimeTests {
         let name = try #require(SessionID(id))
         let token = rig.nextToken()
         var line = "-"
-        rig.table.inspect(name) { inspection in
+        rig.table.inspect(name, for: .anybody) { inspection in
             switch inspection {
             case .awake(let session, let head): session.readRuntime(head, for: token)
             case .asleep(_, let runtime):
@@ -262,4 +262,9 @@ struct RuntimeTests {
         rig.drainInbox()
         #expect(line() == "unreadable")
     }
+}
+
+extension RebuildQueue.Request {
+    /// A request that waits for its result in any case.
+    static var anybody: RebuildQueue.Request { RebuildQueue.Request(client: nil) { true } }
 }

@@ -43,10 +43,13 @@ struct TimerTests {
     }
 
     /// A search. Each of its pages has one timer.
-    private func search(_ rig: Rig, finding count: Int = 0) async throws {
+    private func search(
+        _ rig: Rig, finding count: Int = 0, hosting hosted: [Registration]? = nil
+    ) async throws {
         let inbox = rig.inbox
         let time = rig.clock.milliseconds
-        let rules = try #require(WorkSearch(rig.journal) { _, done in done() })
+        let hosted = try hosted ?? [alarm()]
+        let rules = try #require(WorkSearch(rig.journal, hosted) { _, done in done() })
         let search = TimerSearch(.actions, rules, now: { time }) { found, done in
             if !inbox.put({ $0.expectTimers(found, then: done) }) { done() }
         }
@@ -102,7 +105,7 @@ struct TimerTests {
             Array(notes(rig).dropFirst()) == [
                 #"{"kind":"timer.set","content":{"name":"a","number":1,\#(due)}}"#,
                 #"{"kind":"timer.fired","content":{"name":"a","number":1,\#(due)}}"#,
-                #"{"kind":"action.received","content":{"received":\#(ring),"key":"timer:a:1"}}"#,
+                #"{"kind":"action.received","content":{"received":\#(ring),"key":"timer:a:2"}}"#,
             ])
         #expect(rig.journal.keptBatch.timers.map { $0.timer == nil } == [false, true])
     }
@@ -114,7 +117,22 @@ struct TimerTests {
         try rig.act(Post.alarm(#"a\u2028 %é"#, after: 1, ring: 2), on: session)
         pass(1, rig)
         #expect(try rung(rig) == [2])
-        #expect(notes(rig).last?.hasSuffix(#","key":"timer:a%E2%80%A8%20%25%C3%A9:2"}}"#) == true)
+        #expect(notes(rig).last?.hasSuffix(#","key":"timer:a%E2%80%A8%20%25%C3%A9:3"}}"#) == true)
+    }
+
+    @Test func `two actions of a timer that one action has set twice have different keys`()
+        async throws
+    {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(#"{"type":"setTwice","name":"a","ring":1}"#, on: session)
+        rig.table.fireTimers()
+        rig.settleAll()
+        await rig.work { session.tasks.isIdle }
+        look(rig)
+        #expect(try rung(rig) == [1, 8])
+        let keys = notes(rig).compactMap { $0.split(separator: #""key":""#).dropFirst().first }
+        #expect(keys == [#"timer:a:2"}}"#, #"timer:a:3"}}"#])
     }
 
     @Test func `a due time that no program has written fires at once`() throws {
@@ -470,11 +488,23 @@ struct TimerTests {
         look(without)
         #expect(timers(without) == ["a"])
         #expect(without.table.timerWait == nil)
+        #expect(without.table.absent.find(try #require(SessionID("s"))) != nil)
         without.table.stop()
         let next = try rig(after: without)
         try await search(next, finding: 1)
         look(next)
         #expect(try rung(next) == [1])
+    }
+
+    // Otherwise each search would load all of them, and fail.
+    @Test func `the search loads no session whose reactor is not hosted`() async throws {
+        let first = try rig()
+        try first.act(Post.alarm("a", after: 10, ring: 1), on: first.create("s", alarm()))
+        first.table.stop()
+        let without = Rig(answers: true, after: first)
+        without.clock.milliseconds = first.clock.milliseconds + 1_000
+        try await search(without, finding: 1, hosting: [.ledger()])
+        #expect(without.table.absent.find(try #require(SessionID("s"))) == nil)
     }
 
     @Test func `after a commit that fails, those of other sessions rest for a second too`() throws {
@@ -593,7 +623,7 @@ struct TimerTests {
         let name = try #require(SessionID("s"))
         try sleepIn(rig)
         var asleep = ""
-        rig.table.inspect(name) { found in
+        rig.table.inspect(name, for: .anybody) { found in
             guard case .asleep(_, let runtime) = found else { return }
             asleep = String(decoding: runtime.line(hasActions: true), as: UTF8.self)
             let line = String(decoding: runtime.line(hasActions: false), as: UTF8.self)
@@ -611,6 +641,78 @@ struct TimerTests {
             + ring + #""b","ring":2}}]}"#
         #expect(String(decoding: body, as: UTF8.self).hasSuffix(timers + "\n"))
         #expect(asleep.hasSuffix(timers + "\n"))
+    }
+
+    /// A session with 20 timers, whose actions have 200 KB together.
+    private func large(_ work: WorkBudget) throws -> (Rig, Session) {
+        let rig = Rig(answers: true, registrations: [try alarm()], work: work)
+        let session = try rig.create("s", alarm())
+        for number in 1...20 {
+            try rig.act(#"{"type":"setLarge","name":"t\#(number)","bytes":10000}"#, on: session)
+        }
+        return (rig, session)
+    }
+
+    @Test func `large timers count while they are loaded, and in a runtime until it is sent`()
+        throws
+    {
+        let work = WorkBudget(limit: 1 << 20, clientLimit: 1 << 20)
+        let (rig, session) = try large(work)
+        let token = rig.nextToken()
+        session.readRuntime(nil, for: token)
+        #expect((200_000..<210_000).contains(work.used))
+        rig.output.releaseAnswers()
+        #expect(work.used == 0)
+        let other = work.charge(1_000_000, for: nil)
+        let refused = rig.nextToken()
+        session.readRuntime(nil, for: refused)
+        guard case .overBudget? = rig.answer(refused)?.kind else {
+            Issue.record("\(rig.line(refused).prefix(100))")
+            return
+        }
+        _ = consume other
+        try sleepIn(rig)
+        let saved = try #require(rig.journal.loaded("s"))
+        #expect(saved.stateBytes > 200_000)
+        _ = try rig.wake("s")
+        #expect(rig.table.pass.bytes > 200_000)
+    }
+
+    @Test func `the timers of two sleeping sessions are read at a time`() throws {
+        let (rig, _) = try large(WorkBudget())
+        try sleepIn(rig)
+        let name = try #require(SessionID("s"))
+        rig.journal.setLate(true)
+        var lines: [Int] = []
+        for _ in 1...5 {
+            rig.table.inspect(name, for: .anybody) { found in
+                guard case .asleep(_, let runtime) = found else { return }
+                lines.append(runtime.line(hasActions: true).count)
+            }
+        }
+        // The heads.
+        for _ in 1...5 { rig.journal.answer(at: 0) }
+        rig.drainInbox()
+        #expect(rig.journal.askedCount == 2)
+        while rig.journal.askedCount > 0 {
+            #expect(rig.journal.askedCount <= 2)
+            rig.journal.answer(at: 0)
+            rig.drainInbox()
+        }
+        #expect(lines.count == 5 && lines.allSatisfy { $0 > 200_000 })
+    }
+
+    @Test func `journals have the bounds of reactors`() {
+        #expect(SessionTimer.countLimit == TimerBounds.count)
+        #expect(SessionTimer.nameLimit == TimerBounds.nameBytes)
+        #expect(SessionTimer.dueLimit == TimerTime.limit)
+    }
+
+    @Test func `no delay is longer than the last date`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", alarm())
+        try rig.act(Post.alarm("a", after: .max, ring: 1), on: session)
+        #expect(session.timers.next == TimerTime.limit)
     }
 
     @Test func `a pass has a limit, and the queue forgets what is obsolete`() throws {

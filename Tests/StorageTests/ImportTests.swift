@@ -150,6 +150,39 @@ struct ImportTests {
             #expect(fault?.reason == "\"\(name)\" is missing or invalid", "\(line)")
         }
     }
+
+    private static let name = String(repeating: "a", count: 65)
+
+    @Test(arguments: [
+        (#""timer":"","number":1,"due":1"#, "the timer : its name must have 1 to 64 bytes"),
+        (#""timer":"\#(name)","number":1,"due":1"#, "its name must have 1 to 64 bytes"),
+        (#""timer":"a\u0007","number":1,"due":1"#, "bytes without control characters"),
+        (#""timer":"a","number":0,"due":1"#, "the timer a: no action has the number 0"),
+        (#""timer":"a","number":1,"due":-1"#, "the timer a: it is due at -1, but must be due"),
+        (#""timer":"a","number":1,"due":8640000000000001"#, "due between 0 and 8640000000000000"),
+    ])
+    func `a timer that no program has set is refused`(_ timer: String, _ reason: String) throws {
+        let fault = try refusal(of: lines(session(with: ["{\(timer),\"action\":{}}"])))
+        #expect(fault?.line == 4)
+        #expect(fault?.reason.contains(reason) == true, "\(String(describing: fault))")
+    }
+
+    @Test func `a session with more than 64 timers is refused`() throws {
+        let timers = (1...65).map { #"{"timer":"t\#($0)","number":1,"due":1,"action":{}}"# }
+        let fault = try refusal(of: lines(session(with: timers)))
+        #expect(fault?.line == 3 + 65)
+        #expect(fault?.reason == "the session s: it has more than 64 timers")
+    }
+
+    private func session(with timers: [String]) -> String {
+        let head = [
+            #"{"journal":2}"#,
+            #"{"session":"s","reactor":"r","generation":"g","created":0,"keptAfter":0,"#
+                + #""keptVersion":0}"#,
+            #"{"record":0,"kind":"created","version":0,"action":0,"time":0}"#,
+        ]
+        return (head + timers).joined(separator: "\n")
+    }
 }
 
 @Suite("A changed file is reported and ends no process", .timeLimit(.minutes(60)))

@@ -43,7 +43,7 @@ struct ExportTests {
             #"{"answer":"k","digest":"010203","status":200,"time":1000000,"#
                 + #""body":{"version":1}}"#,
             #"{"running":2,"action":{"type":"run"},"begun":2}"#,
-            #"{"timer":"close","number":2,"due":-7,"action":{"type":"close"}}"#,
+            #"{"timer":"close","number":2,"due":7,"action":{"type":"close"}}"#,
             #"{"tombstone":"gone","reactor":"alerts","generation":"g1","deleted":1000000}"#,
         ] {
             #expect(lines.contains(line), "\(line)")
@@ -152,8 +152,19 @@ struct CheckTests {
             "INSERT INTO running VALUES(77, 1, '{}', 1, NULL, 1, NULL, NULL)",
             "running: 1 rows belong to no session"
         ),
-        ("INSERT INTO timers VALUES(77, '', 1, 1, '{}', 0)", "timers: 1 rows belong to no session"),
-        ("UPDATE timers SET content = 'x'", "the timer close is not a line of JSON"),
+        (
+            "INSERT INTO timers VALUES(77, '', 1, 1, '{}', 0)",
+            "timers: 1 rows belong to no session"
+        ),
+        ("UPDATE timers SET content = 'x'", "the timer close: it is not a line of JSON"),
+        ("UPDATE timers SET number = 0", "the timer close: no action has the number 0"),
+        ("UPDATE timers SET due = -1", "the timer close: it is due at -1, but must be due"),
+        (
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < 64)
+            INSERT INTO timers SELECT session, 't' || i, number, due, content, 0 FROM timers, n
+            """, "it has more than 64 timers"
+        ),
         ("UPDATE tombstones SET id = 'a'", "1 sessions are both deleted and alive"),
     ])
     func `a changed row is reported`(_ tampering: String, _ sentence: String) async throws {
@@ -240,7 +251,7 @@ extension JournalRig {
                 begun: 2)
         ]
         let close = SessionTimer(
-            name: "close", number: 2, due: -7, content: Array(#"{"type":"close"}"#.utf8))
+            name: "close", number: 2, due: 7, content: Array(#"{"type":"close"}"#.utf8))
         batch.timers = [TimerChange(of: .of("a"), close.name, close)]
         #expect(await rig.commit(batch) == nil)
         #expect(await rig.commit(HistoryEntry.life("é \"quoted\"", 2)) == nil)

@@ -19,7 +19,7 @@ struct ClaimedLoads {
     ///     nil.
     ///   - overtaken: The claims of this load that another node has overtaken.
     func read(_ id: SessionID, deposing deposed: Node? = nil, overtaken: Int = 0) {
-        guard table.eviction.mayMakeRoom(for: id, in: table) else {
+        guard claims.hasRoom, table.eviction.mayMakeRoom(for: id, in: table) else {
             return look(for: id, deposing: deposed)
         }
         let (asked, loads) = (table.uptime, cluster.followed.loads)

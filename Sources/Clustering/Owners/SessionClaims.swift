@@ -32,15 +32,21 @@ final class SessionClaims {
     private var homes = Routes<SessionID>()
     private(set) var counts = ClaimCounts()
 
-    /// The maximum number of sessions that wait to be given up. The others stay with this node
-    /// until another node needs them, or this node ends.
-    private static let releaseLimit = 100_000
+    /// The number of sessions that wait to be given up at which ``hasRoom`` becomes false.
+    ///
+    /// Why none is dropped: a session that this node owns and does not have would not be woken for
+    /// its timers, by any node.
+    var releaseLimit = 100_000
     private static let callLimit = 1_000
 
     init(_ ownership: any Ownership) { self.ownership = ownership }
 
     var members: Members { ownership.members }
     var homeRest: Int64 { ownership.homeRest }
+
+    /// Whether this node may claim and create sessions. If not, those that have left memory wait too
+    /// long to be given up. So at most ``releaseLimit`` and those in memory wait.
+    var hasRoom: Bool { leaving.count + failed.count < releaseLimit }
 
     /// Whether this node may own sessions.
     var isHeard: Bool { members.isHeard }
@@ -233,7 +239,6 @@ final class SessionClaims {
     }
 
     func release(_ session: OwnedSession) {
-        guard leaving.count < Self.releaseLimit else { return }
         released.append(session)
         leaving.insert(session.key.session)
     }
@@ -258,7 +263,7 @@ final class SessionClaims {
             leaving.remove(id)
             if let claim = waiting.removeValue(forKey: id) {
                 late.append(claim)
-            } else if case .failure = result, failed.count < Self.releaseLimit {
+            } else if case .failure = result {
                 failed[id] = session
             }
         }

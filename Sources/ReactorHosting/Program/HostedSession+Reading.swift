@@ -10,7 +10,8 @@ extension HostedSession {
     /// The shown state: first the current one, then one for each version, even if it is equal.
     ///
     /// The stream waits for a slow reader. At most `limit` elements and 64 KiB of the session's
-    /// stream wait in memory, and the rest in the session's history. If the history no longer has
+    /// stream wait in memory, and the rest in the session's history. Fewer elements wait if those of
+    /// all streams together have too many bytes. If the history no longer has
     /// the next element, the stream throws `ReaderTooSlow`. It skips no element before that, except
     /// one that this program cannot decode.
     ///
@@ -102,11 +103,11 @@ extension HostedSession {
     ) async -> ReactorStream<Element> {
         let chooser = JointChooser(
             kinds: kinds, pulses: pulses, access: Access(program: nil, reactors: type.names))
-        let (readers, id, peers) = (server.readers, sessionID, server.peers)
+        let (readers, id, peers, work) = (server.readers, sessionID, server.peers, server.work)
         let (reader, number) = readers.add { number in
-            let reading = RelayReading(number, of: id, from: .snapshot, limit: limit) {
-                chooser.choose($0, $1)
-            }
+            let reading = RelayReading(
+                number, of: id, from: .snapshot, limit: limit, countedBy: work
+            ) { chooser.choose($0, $1) }
             return ProgramReader(reading, on: id.owner(of: peers.count), peers)
         }
         let (stream, feed) = ReactorStream<Element>.make(buffer: limit) { _ in reader.wasRead() }

@@ -28,6 +28,8 @@ public final class HostedSessions: Sendable {
     let calls = ProgramCalls()
     let readers = ProgramReaders()
 
+    var work: WorkBudget { service.work }
+
     init(_ service: Service, _ peers: Peers) {
         self.service = service
         self.peers = peers

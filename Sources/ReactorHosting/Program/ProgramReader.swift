@@ -60,14 +60,14 @@ final class ProgramReader: Sendable {
                 case .block(let block):
                     switch deliver(block) {
                     case .delivered: break
-                    case .skipped: wasRead()
+                    case .skipped: state.withLock { $0.reading.wasSkipped() }
                     case .abandoned: return close(.over)
                     }
                 case .over: return close(.over)
                 case .lost: return close(.tooSlow)
-                case .reopen(let atOnce):
+                case .reopen(let pause):
                     // The task is never cancelled.
-                    if !atOnce { try? await Task.sleep(for: .milliseconds(250)) }
+                    if pause > .zero { try? await Task.sleep(for: pause) }
                     open()
                 }
             }

@@ -280,7 +280,8 @@ struct RunningServer {
         } catch {
             throw StartFailure(description: "the event loops could not be made: \(error)")
         }
-        let work = configuration.wakesOnDemand ? nil : WorkSearch(journal, waking: peers)
+        let work =
+            configuration.wakesOnDemand ? nil : WorkSearch(journal, registrations, waking: peers)
         let timers = [TimerKind.actions, .expiries].compactMap { kind in
             work.map { TimerSearch(kind, $0, of: journal, expectingIn: peers) }
         }

@@ -4,8 +4,8 @@ internal import Sessions
 internal import Storage
 
 extension WorkSearch {
-    convenience init?(_ journal: any Journal, waking peers: Peers) {
-        self.init(journal) { sessions, done in
+    convenience init?(_ journal: any Journal, _ hosted: [Registration], waking peers: Peers) {
+        self.init(journal, hosted + [.topic]) { sessions, done in
             peers.spread(sessions, by: \.self, done) { $0.sessions.wakeWorking($1, then: $2) }
         }
     }

@@ -18,10 +18,14 @@ package struct RelayReading {
         case over
         /// The events after the last block are no longer kept.
         case lost
-        /// The relay has ended, but not the session: ``open(_:)`` has to follow. Later, if the
-        /// relay had a problem or has sent nothing, because the session cannot be read now.
-        case reopen(atOnce: Bool)
+        /// The relay has ended, but not the session: ``open(_:)`` has to follow. After a pause, if
+        /// the relay had a problem or has sent nothing, because the session cannot be read now.
+        case reopen(after: Duration)
     }
+
+    /// The pauses while a session cannot be read. Each is twice as long as the one before. Why: a
+    /// session that is quarantined may stay so until the next program.
+    package static let pauses = (first: Duration.milliseconds(250), longest: Duration.seconds(16))
 
     private let number: UInt64
     private let session: SessionID
@@ -35,21 +39,28 @@ package struct RelayReading {
     /// Whether the present relay has sent something.
     private var isHeard = false
     private var end: RelayReport.End?
+    /// The pause before the next relay, if the present one sends nothing.
+    private var pause = Self.pauses.first
     /// Bytes for which the relay does not have credit yet.
     private var owedBytes = 0
-    private var unread = 0
+    private var unread: UnreadBlocks
+    /// The next block, while there is no room for it.
+    private var held: RelayBlock?
     /// The id of the last block.
     private var position: String?
 
-    /// - Parameter number: unique in the process.
+    /// - Parameters:
+    ///   - number: unique in the process.
+    ///   - work: counts the unread blocks of all readers.
     package init(
         _ number: UInt64, of session: SessionID, from start: SubscriptionRequest.Start,
-        limit: Int, choosing choose: @escaping RelayChoice.Chooser
+        limit: Int, countedBy work: WorkBudget, choosing choose: @escaping RelayChoice.Chooser
     ) {
         self.number = number
         self.session = session
         self.start = start
         self.limit = limit
+        unread = UnreadBlocks(work)
         self.choose = choose
     }
 
@@ -80,29 +91,36 @@ package struct RelayReading {
         guard report.key == key else { return }
         blocks.append(report.bytes)
         owedBytes += report.bytes.count
-        isHeard = isHeard || !report.bytes.isEmpty
+        if !report.bytes.isEmpty { (isHeard, pause) = (true, Self.pauses.first) }
         end = report.end
     }
 
     /// The next step; nil: nothing has arrived, or too many blocks are unread.
     package mutating func next() -> Step? {
-        guard unread < limit else { return nil }
-        while let block = blocks.next() {
-            if let id = block.id { position = id }
+        guard unread.count < limit else { return nil }
+        while let block = held ?? blocks.next() {
+            held = nil
             switch block.event {
             case "end": return .over
             // After any other reset, the present values follow.
             case "reset": if Self.isTrimmed(block) { return .lost }
             default:
-                unread += 1
+                guard unread.add(block.data?.count ?? 0) else {
+                    held = block
+                    return nil
+                }
+                if let id = block.id { position = id }
                 return .block(block)
             }
+            if let id = block.id { position = id }
         }
         switch end.take() {
         case nil: return nil
         case .over: return .over
-        case .finished: return .reopen(atOnce: isHeard)
-        case .problem: return .reopen(atOnce: false)
+        case .finished where isHeard: return .reopen(after: .zero)
+        case .finished, .problem:
+            defer { pause = min(pause * 2, Self.pauses.longest) }
+            return .reopen(after: pause)
         }
     }
 
@@ -111,19 +129,23 @@ package struct RelayReading {
         return reason?.elementsEqual("\"\(ResetReason.trimmed.rawValue)\"".utf8) ?? false
     }
 
-    /// A block was read, or is not for this reader.
+    /// The oldest unread block was read.
     ///
     /// - Returns: whether ``next()`` returned no block until now, because too many were unread.
     package mutating func wasRead() -> Bool {
-        unread -= 1
-        return unread == limit - 1
+        let hasWaited = unread.count == limit || held != nil
+        unread.removeFirst()
+        return hasWaited
     }
+
+    /// The last block is not for this reader.
+    package mutating func wasSkipped() { unread.removeLast() }
 
     /// The credit for the relay. Call it when there is no further step. Nil if the relay has enough
     /// credit, or the reader takes no more blocks. It is at least half a window. If a block is
     /// incomplete, it may be less, because the relay may have no credit for the rest of the block.
     package mutating func takeCredit() -> RelayRequest? {
-        guard unread < limit, end == nil, owedBytes > 0,
+        guard unread.count < limit, held == nil, end == nil, owedBytes > 0,
             owedBytes >= Self.windowBytes / 2 || !blocks.isBetweenBlocks
         else { return nil }
         defer { owedBytes = 0 }

@@ -88,9 +88,11 @@ package struct JournalCheck: Sendable {
         where !JSON.isLine(action.content) {
             problems.append("the running action \(action.action) is not a line of JSON")
         }
-        for timer in try SessionTimer.all(of: stored, from: walk.database)
-        where !JSON.isLine(timer.content) {
-            problems.append("the timer \(timer.name.text) is not a line of JSON")
+        let timers = try SessionTimer.all(of: stored, from: walk.database)
+        if timers.count > SessionTimer.countLimit { problems.append(SessionTimer.tooMany) }
+        for timer in timers {
+            let fault = JSON.isLine(timer.content) ? timer.fault : "it is not a line of JSON"
+            if let fault { problems.append("the timer \(timer.name.text): \(fault)") }
         }
         try walk.eachAnswer(of: stored) { answer in
             if !StoredAnswer.statuses.contains(answer.status) {

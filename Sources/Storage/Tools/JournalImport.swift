@@ -24,6 +24,7 @@ package final class JournalImport {
         var keptVersion: UInt64
         var sequence: RecordSequence
         var hasFirstSnapshot = false
+        var timers = 0
     }
 
     /// - Throws: ``JournalFileFault``: the file exists, or can't be created.
@@ -246,12 +247,19 @@ package final class JournalImport {
     }
 
     private func addTimer(_ fields: JournalFields, _ database: Database) throws {
+        let timer = SessionTimer(
+            name: ExactText(try fields.string("timer")), number: try fields.number("number"),
+            due: try fields.integer("due"), content: try fields.json("action"))
+        if let problem = timer.fault { throw fault("the timer \(timer.name.text): \(problem)") }
         counts.timers += 1
+        session?.timers += 1
+        if let session, session.timers > SessionTimer.countLimit {
+            throw fault("the session \(session.key.session): \(SessionTimer.tooMany)")
+        }
         try database.run(
             "INSERT INTO timers(session, name, number, due, content) VALUES(?, ?, ?, ?, ?)",
-            .integer(rows),
-            .string(try fields.string("timer")), .number(try fields.number("number")),
-            .integer(try fields.integer("due")), .text(try fields.json("action")))
+            .integer(rows), .string(timer.name.text), .number(timer.number), .integer(timer.due),
+            .text(timer.content))
     }
 }
 

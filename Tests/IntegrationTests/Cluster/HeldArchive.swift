@@ -1,7 +1,7 @@
 import Storage
 import Synchronization
 
-/// The archive of a shared journal. Reads of snapshots wait while the test holds them.
+/// The archive of a journal. Reads of snapshots, and loads, wait while the test holds them.
 final class HeldArchive: Archive {
     private struct State {
         var snapshots = 0
@@ -11,6 +11,7 @@ final class HeldArchive: Archive {
     private let archive: any Archive
     private let state = Mutex(State())
     private let reads = Hold()
+    let loads = Hold()
 
     init(_ archive: any Archive) { self.archive = archive }
 
@@ -54,9 +55,11 @@ final class HeldArchive: Archive {
     }
 
     func load(_ session: String, _ answer: @escaping Answer<SavedSession?>) {
-        archive.load(session) { [self] loaded in
-            answer(loaded)
-            countAnswer()
+        loads.pass { [self] in
+            archive.load(session) { [self] loaded in
+                answer(loaded)
+                countAnswer()
+            }
         }
     }
 

@@ -270,6 +270,11 @@ struct HostedSessionTests {
                     try await own.create("lot-1", of: Lot.self, input: input)
                 }
             }
+            let without = HostedFailure.invalid(
+                code: "not_an_input",
+                "a session of the reactor lot needs an input, and the request has none; "
+                    + "GET /v1/reactors has the schema of its input")
+            await #expect(throws: without) { try await own.create("lot-2", of: Lot.self) }
             let large = Lot.Input(name: String(repeating: "a", count: 65_536), price: nil)
             let inputs: [((any Encodable)?, String)] = [
                 (nil, "not_an_input"), (["name": 7], "not_an_input"), (large, "body_too_large"),

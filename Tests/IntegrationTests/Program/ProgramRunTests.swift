@@ -123,6 +123,81 @@ struct ProgramRunTests {
         #expect(await ended.first { _ in true } == .draining("the server is shutting down"))
     }
 
+    /// A file whose loads wait while the test holds them.
+    private final class HeldFile: Journal {
+        private let file: FileJournal
+        let held: HeldArchive
+        var archive: (any Archive)? { held }
+        var name: String { file.name }
+        var failure: JournalFailure? { file.failure }
+
+        init(_ path: String) throws {
+            file = try FileJournal(path: path)
+            held = HeldArchive(try #require(file.archive))
+        }
+
+        func commit(
+            _ batch: Batch, ended: @escaping @Sendable (Verdict) -> Void
+        ) -> Commit { file.commit(batch, ended: ended) }
+
+        func close() async { await file.close() }
+    }
+
+    /// Looks at the only loop of a server; nil if it has stopped.
+    private func look<Value: Sendable>(
+        _ own: HostedSessions, _ value: @escaping @Sendable (ServerLoop) -> Value
+    ) async -> Value? {
+        await withCheckedContinuation { waiter in
+            let isRunning = own.peers.enqueue(on: 0) { waiter.resume(returning: value($0)) }
+            if !isRunning { waiter.resume(returning: nil) }
+        }
+    }
+
+    // The connections have ended, so nothing else waits for it.
+    @Test func `a read that the program begins during the drain is answered`() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/read.sqlite"
+        let hosted = [Hosted("order") { Order() }]
+        try await LocalServer.with(FileJournal(path: path), hosting: hosted) { server in
+            let order = try await server.own.create("order-1", of: Order.self)
+            try await order.send(.pay("a"))
+        }
+        let journal = try HeldFile(path)
+        let (begun, begin) = AsyncStream<HostedSessions>.makeStream()
+        let read = Mutex<Task<[String], any Error>?>(nil)
+        var configuration = Self.configuration
+        configuration.loops = 1
+        configuration.grace = .seconds(600)
+        var server = ReactorServer(hosting: hosted, configuration: configuration)
+        server.program = { own in
+            begin.yield(own)
+            let (never, _) = AsyncStream<Void>.makeStream()
+            for await _ in never {}
+            while await look(own, { $0.resources.isDraining }) == false {}
+            journal.held.loads.begin()
+            let order = try own.session("order-1", of: Order.self)
+            read.withLock { $0 = Task { try await order.read().state.payments } }
+            while journal.held.loads.count == 0 { await Task.yield() }
+        }
+        let running = Task { [server] in
+            defer { begin.finish() }
+            try await server.run(started: { _ in }, closingTime: .seconds(600)) { _ in journal }
+        }
+        let own = try #require(await begun.first { _ in true })
+        running.cancel()
+        // The program has ended.
+        while await own.calls.enter() {
+            own.calls.leave()
+            await Task.yield()
+        }
+        // Without the wait, the loop would stop by now.
+        for _ in 1...5_000 { guard await look(own, { _ in true }) == true else { break } }
+        journal.held.loads.end()
+        let payments = try await read.withLock { $0 }?.value
+        #expect(payments == ["a"])
+        try await running.value
+    }
+
     // If the drain did not wait for the calls under way, an outcome would be unknown.
     @Test func `each send of a drain has committed or was refused, and none is lost`()
         async throws

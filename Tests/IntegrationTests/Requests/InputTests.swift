@@ -107,7 +107,8 @@ struct InputTests {
     }
 
     @Test(arguments: [
-        ("", "/input", "needs an input"), (#","input":null"#, "/input", "needs an input"),
+        ("", "/input", "a session of the reactor auction needs an input, and the request has none"),
+        (#","input":null"#, "/input", "needs an input, and the request has none; GET /v1/reactors"),
         (#","input":{}"#, "/input/lot", "/lot"), (#","input":7"#, "/input", "its root"),
         (#","input":{"lot":7,"tags":[]}"#, "/input/lot", "/lot"),
         (#","input":{"lot":"a","tags":["b",{}]}"#, "/input/tags/1", "/tags/1"),

@@ -1,10 +1,10 @@
 import Cluster
-import Clustering
 import Reactors
 import Storage
 import TestStreams
 import Testing
 
+@testable import Clustering
 @testable import Feeds
 @testable import Sessions
 
@@ -119,6 +119,52 @@ struct OwnershipTests {
         rigs.settle()
         #expect(found.sorted() == ["noRoom", "session 0", "session 0"])
         #expect(rigs.nodes[1].counts[.claim] == 2)
+    }
+
+    @Test func `while too many wait to be given up, no other is claimed, and none is lost`() throws
+    {
+        let rigs = try two()
+        let ids = ["s0", "s1", "s2"]
+        for id in ids { _ = try rigs[0].create(id, .ledger()) }
+        _ = try rigs[1].create("t", .ledger())
+        rigs.settle()
+        sleep(rigs, 1)
+        rigs[0].table.cluster?.claims.releaseLimit = 2
+        rigs.nodes[0].setImmediate(false)
+        for _ in 0..<12 where rigs.nodes[0].waiting(.release) == 0 {
+            rigs[0].table.tick()
+            rigs[0].endRound()
+            if rigs.nodes[0].waiting(.release) == 0 { rigs.settle() }
+        }
+        #expect(rigs[0].table.count == 0)
+        #expect(!rigs[0].table.hasRoomForSession)
+        #expect(try word(rigs.find("t", at: 0)) == "noRoom")
+        #expect(ids.allSatisfy { rigs.cluster.owner(of: $0) == nil })
+        #expect(rigs[0].table.hasRoomForSession)
+        #expect(try word(rigs.find("t", at: 0)) == "session 0")
+    }
+
+    // As often as they fail.
+    @Test func `sessions whose release fails are given up at the next tick, however many`() throws {
+        let rigs = try two()
+        let ids = ["s0", "s1", "s2"]
+        for id in ids { _ = try rigs[0].create(id, .ledger()) }
+        rigs.settle()
+        rigs[0].table.cluster?.claims.releaseLimit = 2
+        rigs.nodes[0].setImmediate(false)
+        for _ in 0..<12 where rigs.nodes[0].waiting(.release) == 0 {
+            rigs[0].table.tick()
+            rigs[0].endRound()
+            if rigs.nodes[0].waiting(.release) == 0 { rigs.settle() }
+        }
+        rigs.nodes[0].carryOut(0, failing: .unavailable)
+        rigs.nodes[0].deliver(0)
+        rigs.run()
+        #expect(!rigs[0].table.hasRoomForSession)
+        #expect(ids.allSatisfy { rigs.cluster.owner(of: $0) == rigs.nodes[0].node })
+        rigs[0].table.tick()
+        rigs.settle()
+        #expect(ids.allSatisfy { rigs.cluster.owner(of: $0) == nil })
     }
 
     @Test func `a session that is being given up is claimed only after that`() throws {

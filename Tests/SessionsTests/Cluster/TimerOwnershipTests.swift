@@ -17,7 +17,8 @@ struct TimerOwnershipTests {
     private func search(_ rigs: ClusterRig, _ index: Int) throws -> TimerSearch {
         let inbox = rigs[index].inbox
         let time = rigs[index].clock.milliseconds
-        let rules = try #require(WorkSearch(rigs.nodes[index]) { _, done in done() })
+        let hosted = [try Registration.of("alarm") { Alarm() }]
+        let rules = try #require(WorkSearch(rigs.nodes[index], hosted) { _, done in done() })
         return TimerSearch(.actions, rules, now: { time }) { found, done in
             if !inbox.put({ $0.expectTimers(found, then: done) }) { done() }
         }

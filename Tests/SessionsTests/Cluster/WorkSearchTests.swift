@@ -20,7 +20,7 @@ struct WorkSearchTests {
     private func search(_ rigs: ClusterRig, _ index: Int) throws -> WorkSearch {
         let inbox = rigs[index].inbox
         return try #require(
-            WorkSearch(rigs.nodes[index]) { ids, done in
+            WorkSearch(rigs.nodes[index], [worker(Gate())]) { ids, done in
                 if !inbox.put({ $0.wakeWorking(ids, then: done) }) { done() }
             })
     }
@@ -191,7 +191,7 @@ struct WorkSearchTests {
         let next = Rig(journal: rig.journal, registrations: [registration])
         let inbox = next.inbox
         let search = try #require(
-            WorkSearch(rig.journal) { ids, done in
+            WorkSearch(rig.journal, [registration]) { ids, done in
                 if !inbox.put({ $0.wakeWorking(ids, then: done) }) { done() }
             })
         return (next, search)

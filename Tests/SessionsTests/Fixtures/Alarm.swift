@@ -11,6 +11,10 @@ struct Alarm: Reactor {
         case cancel(name: String)
         /// Sets, cancels and sets the same timer.
         case waver(name: String, after: Int, ring: Int)
+        /// Sets a timer whose action has about this number of bytes.
+        case setLarge(name: String, bytes: Int)
+        /// Sets a timer that is due at once, waits, and sets it again.
+        case setTwice(name: String, ring: Int)
         /// The action of a timer.
         case ring(name: String, ring: Int)
         /// Sets a timer, then fails.
@@ -49,6 +53,12 @@ struct Alarm: Reactor {
         case .waver(let name, let after, let ring):
             .concat(
                 set(name, after + 7, ring + 1), .cancel(EffectID(name)), set(name, after, ring))
+        case .setLarge(let name, let bytes):
+            .schedule(
+                EffectID(name), after: .seconds(3_600),
+                .ring(name: String(repeating: "x", count: bytes), ring: 0))
+        case .setTwice(let name, let ring):
+            .concat(set(name, 0, ring), .run { _ in }, set(name, 0, ring + 7))
         case .fail(let name, let ring): .concat(set(name, 10, ring), .error(Fault()))
         case .ring(let name, let ring):
             switch ring % 7 {

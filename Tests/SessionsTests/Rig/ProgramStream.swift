@@ -54,7 +54,8 @@ final class ProgramStream {
         let selection = reader.selection
         let inbox = Inbox(
             RelayReading(
-                token, of: session, from: lastID.map { .after($0) } ?? .snapshot, limit: limit
+                token, of: session, from: lastID.map { .after($0) } ?? .snapshot, limit: limit,
+                countedBy: rig.work
             ) { _, found in
                 switch found {
                 case .session(let session): .events(session, selection, knownPulses: [])
@@ -92,8 +93,8 @@ final class ProgramStream {
                 rig.joints.send([inbox.close])
                 lastID = nil
                 return connect(rig)
-            case .reopen(let atOnce):
-                if atOnce { rig.joints.send([inbox.open()]) } else { isWaiting = true }
+            case .reopen(let pause):
+                if pause == .zero { rig.joints.send([inbox.open()]) } else { isWaiting = true }
             }
         }
         if let credit = inbox.takeCredit() { rig.joints.send([credit]) }

@@ -21,8 +21,8 @@ struct TimerOracle {
     private(set) var faults: [String] = []
     private(set) var fired = 0
     private var timers: [String: Note.Content] = [:]
-    /// The action of the timer that has just fired: its key, and the action that has set the timer.
-    private var expected: (key: String, setter: UInt64)?
+    /// The timer that has just fired: its name, and the action that has set it.
+    private var expected: (name: String, setter: UInt64)?
 
     /// The names of timers that have not fired.
     var pending: [String] { timers.keys.sorted() }
@@ -35,7 +35,8 @@ struct TimerOracle {
     private mutating func follow(_ entry: HistoryEntry) {
         let text = String(decoding: entry.content, as: UTF8.self)
         let note = entry.kind == .note ? try? JSON.decode(Note.self, stored: entry.content) : nil
-        if let (key, setter) = expected {
+        if let (name, setter) = expected {
+            let key = "timer:\(name):\(entry.action)"
             let isReceived = note?.kind.hasPrefix("action.re") == true && note?.content.key == key
             if !isReceived, entry.kind != .failure || entry.action != setter {
                 faults.append("after \(key) there is \(text)")
@@ -68,6 +69,6 @@ struct TimerOracle {
         if let other = timers.values.first(where: { $0.due ?? "" < due }) {
             faults.append("\(text) before \(other)")
         }
-        expected = ("timer:\(name):\(number)", number)
+        expected = (name, number)
     }
 }

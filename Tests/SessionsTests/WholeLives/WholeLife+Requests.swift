@@ -222,7 +222,7 @@ extension WholeLife {
         let token = rig.nextToken()
         requests[token] = Request(operation: .readRuntime, id: id)
         guard let name = SessionID(id) else { return blame("\(id) is no id") }
-        rig.table.inspect(name) { [unowned self] inspection in
+        rig.table.inspect(name, for: .anybody) { [unowned self] inspection in
             guard !gone.contains(token) else { return }
             switch inspection {
             case .awake(let session, let head): session.readRuntime(head, for: token)

@@ -1,4 +1,5 @@
 internal import Feeds
+internal import Feeds
 internal import Sessions
 internal import Storage
 
@@ -11,7 +12,10 @@ enum ReadRuntime: SessionEndpoint {
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
         let (id, session, access) = (connection.id, target.id, target.access)
-        connection.loop.sessions.inspect(session) { inspection in
+        let reading = RebuildQueue.Request(
+            client: connection.loop.service.workClient(of: connection.identity)
+        ) { connection.id == id }
+        connection.loop.sessions.inspect(session, for: reading) { inspection in
             guard connection.id == id else { return }
             connection.respondLater { () throws(Problem) in
                 try respond(to: inspection, of: session, access, on: connection)

@@ -30,7 +30,7 @@ final class LoopResources {
     /// The number of open connections.
     var openCount = 0
     /// Invariant: becomes true once, when every accepted connection has arrived on its loop.
-    private var isDraining = false
+    private(set) var isDraining = false
     private var randomness = SystemRandomNumberGenerator()
 
     init(

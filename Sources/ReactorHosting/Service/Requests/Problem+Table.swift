@@ -219,20 +219,18 @@ extension Problem {
         switch refusal {
         case .missing:
             self.init(
-                422, "not_an_input", "the reactor \(reactor.name) needs an input\(place)")
+                422, "not_an_input",
+                "a session of the reactor \(reactor.name) needs an input, and the request has "
+                    + "none\(place)")
         case .notTaken:
             self.init(422, "not_an_input", "the reactor \(reactor.name) takes no input")
-        case .tooLarge:
-            self.init(
-                413, "body_too_large",
-                "the input has more than \(SessionCreation.limitBytes) bytes")
         case .json(.malformed(let offset, let reason)):
             self.init(
                 422, "not_an_input", "the input is not JSON: \(reason) at byte \(offset)\(place)")
         case .json(.mismatch(let path, let reason)):
             self.init(
                 422, "not_an_input",
-                "the reactor \(reactor.name) needs another input; it is invalid at "
+                "the reactor \(reactor.name) cannot read the input, which is invalid at "
                     + "\(path.isEmpty ? "its root" : path): \(reason)\(place)")
             guard path.utf8.count <= Self.detailLimit else { break }
             pointer = "/input" + path
