@@ -23,7 +23,8 @@ struct ExpiryOwnershipTests {
     /// A search of one node, by a clock that all share.
     private func look(_ rigs: ClusterRig, _ index: Int) throws {
         let (inbox, time) = (rigs[index].inbox, rigs[index].clock.milliseconds)
-        let rules = try #require(WorkSearch(rigs.nodes[index]) { _, done in done() })
+        let hosted = [try Registration.ledger()]
+        let rules = try #require(WorkSearch(rigs.nodes[index], hosted) { _, done in done() })
         let search = TimerSearch(.expiries, rules, now: { time }) { found, done in
             if !inbox.put({ $0.expiry.examine(found, then: done) }) { done() }
         }
