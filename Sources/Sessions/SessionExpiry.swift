@@ -17,7 +17,8 @@ package final class SessionExpiry {
 
     /// The shortest time after which a session expires. Each node searches twice in it.
     package static let shortest = Duration.seconds(60)
-    /// A node whose clock differs by more from the database's is not ready. Records have its time.
+    /// A node whose clock differs by more from the database's is not ready. Records have its time,
+    /// so a use is compared with the time of the database, and never with another node's.
     private static let clockSlack: Int64 = 120_000
     /// Of a session whose reactor is hosted by other nodes alone: this one does not know its time.
     private static let unknownLife: Int64 = 86_400_000
@@ -85,7 +86,7 @@ package final class SessionExpiry {
         guard let session = table.awake(id), session.isRunning else { return }
         guard let life = life(of: session.registration) else { return session.removeExpiry() }
         let slack = table.placement == nil ? 0 : Self.clockSlack
-        let unused = session.isInUse ? 0 : max(0, table.time - session.lastUse - slack)
+        let unused = session.isInUse ? 0 : max(0, table.timerTime - session.lastUse - slack)
         if unused < life { session.setExpiry(after: life - unused) } else { session.expire() }
     }
 }

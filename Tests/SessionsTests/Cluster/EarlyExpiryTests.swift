@@ -1,0 +1,82 @@
+import Cluster
+import Clustering
+import Reactors
+import Storage
+import Testing
+
+@testable import Feeds
+@testable import Sessions
+
+@Suite("In a cluster no session expires early", .timeLimit(.minutes(60)))
+struct EarlyExpiryTests {
+    private static let life: Int64 = 600_000
+    private static let row = life + life / 16
+    private static let grace: Int64 = 150_000
+
+    private func rigs(_ count: Int = 2) throws -> (ClusterRig, Registration) {
+        let ledger = try Registration.ledger()
+        let rigs = ClusterRig(count, [ledger])
+        for index in 0..<count { rigs[index].table.limits.sessionExpiry = .milliseconds(Self.life) }
+        return (rigs, ledger)
+    }
+
+    private func search(_ rigs: ClusterRig, _ index: Int) throws -> TimerSearch {
+        let (inbox, node) = (rigs[index].inbox, rigs.nodes[index])
+        let time = node.clock(rigs[index].clock.milliseconds).lowerBound
+        let rules = try #require(WorkSearch(node) { _, done in done() })
+        return TimerSearch(.expiries, rules, now: { time }) { found, done in
+            if !inbox.put({ $0.expiry.examine(found, then: done) }) { done() }
+        }
+    }
+
+    private func write(_ rigs: ClusterRig) {
+        let node = rigs.nodes[0]
+        rigs.cluster.journal.writeExpiries(
+            at: node.clock(rigs[0].clock.milliseconds).lowerBound)
+    }
+
+    private func look(_ rigs: ClusterRig, _ index: Int) throws {
+        try search(rigs, index).begin()
+        rigs.settle()
+        write(rigs)
+    }
+
+    private func pass(_ milliseconds: Int64, _ rigs: ClusterRig) {
+        for rig in rigs.rigs { rig.clock.milliseconds += milliseconds }
+    }
+
+    private func set(_ index: Int, ahead milliseconds: Int64, _ rigs: ClusterRig) {
+        rigs[index].clock.milliseconds += milliseconds
+        rigs.nodes[index].setClockAhead(milliseconds)
+    }
+
+    private func isOver(_ rigs: ClusterRig) -> Bool {
+        rigs.cluster.journal.all.last?.kind == .deleted
+    }
+
+    /// A session of node 0, which is used `unused` before node 1 examines it.
+    private func examine(
+        unused: Int64, writerAhead: Int64 = 0, examinerAhead: Int64
+    ) throws -> Bool {
+        let (rigs, ledger) = try rigs()
+        let session = try rigs[0].create("s", ledger)
+        rigs.settle()
+        pass(Self.row + Self.grace - unused, rigs)
+        set(0, ahead: writerAhead, rigs)
+        _ = try rigs.post(Post.set(1), to: session, at: 0)
+        rigs.nodes[0].kill()
+        rigs.beat(1)
+        pass(unused, rigs)
+        set(1, ahead: examinerAhead, rigs)
+        try look(rigs, 1)
+        return isOver(rigs)
+    }
+
+    @Test func `by a node whose clock is hours ahead, and which is not ready`() throws {
+        #expect(try !examine(unused: 60_000, examinerAhead: 7_200_000))
+    }
+
+    @Test func `by ready nodes whose clocks are wrong in opposite directions`() throws {
+        #expect(try !examine(unused: 500_000, writerAhead: -119_000, examinerAhead: 119_000))
+    }
+}
