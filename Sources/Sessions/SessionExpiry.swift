@@ -20,7 +20,8 @@ package final class SessionExpiry {
     /// A node whose clock differs by more from the database's is not ready. Records have its time,
     /// so a use is compared with the time of the database, and never with another node's.
     private static let clockSlack: Int64 = 120_000
-    /// Of a session whose reactor is hosted by other nodes alone: this one does not know its time.
+    /// Of a session whose reactor is hosted by other nodes alone, or has a time at other nodes
+    /// alone: this one does not know it.
     private static let unknownLife: Int64 = 86_400_000
 
     init(_ table: SessionTable) { self.table = table }
@@ -44,9 +45,12 @@ package final class SessionExpiry {
     }
 
     /// The first reader of a feed has come, or the last one has left.
-    func readersChanged(_ feed: Feed) {
+    ///
+    /// - Parameter isFound: whether the session has a row, although this node may have no time.
+    func readersChanged(_ feed: Feed, isFound: Bool = false) {
         let registration = table.registration(feed.reactor)
-        guard let life = registration.map({ self.life(of: $0) }) ?? Self.unknownLife else { return }
+        let known = registration.map { self.life(of: $0) } ?? Self.unknownLife
+        guard let life = known ?? (isFound ? Self.unknownLife : nil) else { return }
         let now = table.journalTime.upperBound
         guard feed.expiry < now + life else { return }
         feed.expiry = now + Self.ahead(life)
@@ -67,7 +71,7 @@ package final class SessionExpiry {
         for one in found {
             if let feed = table.awake(one.id)?.feed ?? table.asleep(one.id), !feed.streams.isEmpty {
                 feed.expiry = one.due
-                readersChanged(feed)
+                readersChanged(feed, isFound: true)
             } else if one.isOurs, one.due + grace <= now {
                 unread.append(one.id)
             }

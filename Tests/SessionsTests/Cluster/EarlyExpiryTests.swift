@@ -79,4 +79,18 @@ struct EarlyExpiryTests {
     @Test func `by ready nodes whose clocks are wrong in opposite directions`() throws {
         #expect(try !examine(unused: 500_000, writerAhead: -119_000, examinerAhead: 119_000))
     }
+
+    @Test func `with a reader at a node that has no time for the reactor, or not yet`() throws {
+        let (rigs, ledger) = try rigs()
+        rigs[1].table.limits.sessionExpiry = nil
+        _ = try rigs[0].create("s", ledger)
+        rigs.settle()
+        _ = try rigs.stream("s", at: 1)
+        for _ in 0..<60 {
+            pass(30_000, rigs)
+            try look(rigs, 1)
+            try look(rigs, 0)
+        }
+        #expect(!isOver(rigs))
+    }
 }
