@@ -43,9 +43,11 @@ package final class ExpiryBacklog: Sendable {
         }
     }
 
+    /// A sixteenth later, as any other row: a reader that has come before the row was added may not
+    /// write it again for so long.
     package func addMissing(_ lives: [String: Int64]) {
         guard !lives.isEmpty else { return }
-        state.withLock { ($0.lives, $0.place) = (lives, 0) }
+        state.withLock { ($0.lives, $0.place) = (lives.mapValues { $0 + $0 / 16 }, 0) }
     }
 
     package func next(_ count: Int = step) -> Step {
