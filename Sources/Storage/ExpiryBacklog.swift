@@ -36,6 +36,9 @@ package final class ExpiryBacklog: Sendable {
 
     package var isEmpty: Bool { state.withLock { $0.postponed.isEmpty && $0.place == nil } }
 
+    /// Whether times of readers wait to be written. The next start adds missing rows.
+    package var hasPostponed: Bool { state.withLock { !$0.postponed.isEmpty } }
+
     package func postpone(_ key: SessionKey, until due: Int64) {
         state.withLock { state in
             guard state.postponed.count < Self.limit else { return }

@@ -169,7 +169,7 @@ package final class FileJournal: Journal {
             }
             if !last.isEmpty { write(last) }
             // The last readers have left.
-            for _ in 0..<Self.lastSteps where !writer.expiries.isEmpty {
+            for _ in 0..<Self.lastSteps where writer.expiries.hasPostponed {
                 guard keepHouse() else { break }
             }
             _ = writer.reopenIfReplaced()
