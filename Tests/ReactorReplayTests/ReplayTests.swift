@@ -4,7 +4,7 @@ import Testing
 
 /// A till, as it was when the export was written, or with one change in its code.
 private struct Till: Reactor {
-    enum Change { case none, reduce, warning, otherMutation, oneMore, oneLess, noEffect, refusing }
+    enum Change { case none, reduce, warning, otherMutation, oneMore, oneLess, noEffect, refusing, ending }
 
     enum Action: TaggedCodable, Sendable { case add(Int), close, sync }
     enum Mutation: TaggedCodable, Sendable { case added(Int), closed, synced }
@@ -25,6 +25,8 @@ private struct Till: Reactor {
 
     func mutate(action: Action) -> Effect<Mutation> {
         switch action {
+        case .add(let amount) where change == .ending && amount == 20:
+            .concat(.just(.added(amount)), .end)
         case .add(let amount):
             change == .otherMutation && amount == 30 ? .just(.added(31)) : .just(.added(amount))
         case .close:
@@ -160,6 +162,13 @@ struct ReplayTests {
 
     @Test func `an action that is rejected today makes none of its mutations`() throws {
         #expect(try replay(.refusing)?.version == 5)
+    }
+
+    @Test func `an action that ends the session today differs after its mutations`() throws {
+        let difference = try #require(try replay(.ending))
+        #expect(difference.version == 4)
+        #expect(
+            difference.reason == "today the action ends the session; in the export it goes on")
     }
 
     @Test func `an effect that there is no more differs where it was heard of`() throws {
