@@ -70,4 +70,35 @@ struct UnusedSessionTests {
             rig.clock.milliseconds - left >= Self.life,
             "ended \((rig.clock.milliseconds - left) / 1_000) s after its reader has left")
     }
+
+    @Test func `reading before the last search counts, if the process is killed`() throws {
+        let first = Rig(answers: true, registrations: [try registration()])
+        let session = try first.create("s", registration())
+        _ = first.subscribe(session)
+        pass(3_000_000, first)
+        let killed = first.clock.milliseconds
+        let rig = Rig(journal: first.journal, registrations: [try registration()])
+        rig.clock.milliseconds = killed
+        while !isOver(rig), rig.clock.milliseconds < killed + Self.life - 30_000 {
+            look(rig, after: 30_000)
+        }
+        #expect(
+            rig.clock.milliseconds - killed >= Self.life - 60_000,
+            "ended \((rig.clock.milliseconds - killed) / 1_000) s after it was read")
+    }
+
+    @Test func `while the journal is slow, not all sessions are loaded and ended`() throws {
+        let rig = Rig(
+            slow: true, answers: true, registrations: [try registration()], sessions: 10_000,
+            uncommittedBytes: 4_096)
+        for index in 0..<60 { try rig.create("s\(index)", registration()) }
+        rig.settleAll()
+        rig.clock.milliseconds += 2 * Self.life
+        rig.findExpiring()
+        rig.drainInbox()
+        rig.endRound()
+        let ending = rig.table.all.count { !$0.uncommitted.isEmpty }
+        #expect(ending < 60, "\(ending) ends wait for the journal")
+        #expect(rig.table.commits.hasRoom, "requests are refused meanwhile")
+    }
 }

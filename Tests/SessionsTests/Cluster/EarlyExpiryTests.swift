@@ -93,4 +93,81 @@ struct EarlyExpiryTests {
         }
         #expect(!isOver(rigs))
     }
+
+    @Test func `with a reader at a node whose first search is ten minutes after its start`() throws {
+        let (rigs, ledger) = try rigs()
+        for rig in rigs.rigs { rig.table.limits.sessionExpiry = .seconds(60) }
+        _ = try rigs[0].create("s", ledger)
+        rigs.settle()
+        pass(30_000, rigs)
+        _ = try rigs.stream("s", at: 1)
+        write(rigs)
+        for second in stride(from: 0, to: 1_200, by: 30) {
+            pass(30_000, rigs)
+            // ``WorkSearch/firstPause``, after a reactor's code has ended the last process.
+            if second >= 600 { try look(rigs, 1) }
+            try look(rigs, 0)
+        }
+        #expect(!isOver(rigs))
+    }
+
+    @Test func `with a reader at a node whose search waits for a load`() throws {
+        let (rigs, ledger) = try rigs(3)
+        // Unused sessions of a node that has ended, which node 1 has to load.
+        for index in 0..<20 { _ = try rigs[2].create("x\(index)", ledger) }
+        rigs.settle()
+        rigs.nodes[2].kill()
+        for index in 0...1 { rigs.beat(index) }
+        pass(1_000, rigs)
+        _ = try rigs[0].create("s", ledger)
+        rigs.settle()
+        _ = try rigs.stream("s", at: 1)
+        write(rigs)
+        pass(Self.row, rigs)
+        pass(Self.grace - 2_000, rigs)
+        // The page is read, and the load is not answered.
+        let slow = try search(rigs, 1)
+        rigs.nodes[1].setImmediate(false)
+        slow.begin()
+        for _ in 0..<40 where rigs.nodes[1].nextKind == .read && rigs.nodes[1].waitingCount == 1 {
+            rigs.nodes[1].carryOut(0)
+            rigs.nodes[1].deliver(0)
+            rigs.run()
+        }
+        for _ in 0..<10 {
+            pass(30_000, rigs)
+            slow.begin()
+            try search(rigs, 0).begin()
+            rigs.run()
+            write(rigs)
+        }
+        let ended = rigs.cluster.journal.all.filter { $0.kind == .deleted }.map(\.session)
+        #expect(!ended.contains("s"))
+    }
+
+    @Test func `with a reader whose row was written before the session was loaded`() throws {
+        let (rigs, ledger) = try rigs(3)
+        _ = try rigs[2].create("s", ledger)
+        rigs.settle()
+        rigs.nodes[2].kill()
+        for index in 0...1 { rigs.beat(index) }
+        let home = rigs.nodes[0].members.home(of: "s") == rigs.nodes[0].node ? 0 : 1
+        let other = 1 - home
+        pass(Self.row + Self.grace, rigs)
+        rigs.nodes[home].setImmediate(false)
+        try search(rigs, home).begin()
+        rigs.nodes[home].carryOut(0)
+        rigs.nodes[home].deliver(0)
+        rigs.run()
+        let token = try rigs.request("s", at: other)
+        rigs.run()
+        _ = token
+        write(rigs)
+        let key = try #require(rigs.cluster.journal.loaded("s")).key
+        let due = try #require(rigs.cluster.journal.expiry(of: key))
+        try #require(due > rigs[home].clock.milliseconds + Self.life - 1, "the row is written")
+        rigs.nodes[home].settle()
+        rigs.settle()
+        #expect(!isOver(rigs))
+    }
 }
