@@ -94,7 +94,7 @@ final class Sweeper: @unchecked Sendable {
             isClosed = true
             // The last readers have left and postponed the expiry of their sessions.
             let end = ContinuousClock.now + .seconds(1)
-            while let connection, ContinuousClock.now < end,
+            while let connection, expiries.hasPostponed, ContinuousClock.now < end,
                 (try? writeExpiries(connection)) == true
             {}
             connection = nil

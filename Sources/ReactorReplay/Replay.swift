@@ -30,6 +30,8 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         var expected: [R.Mutation] = []
         /// Whether a mutation of it that comes now was made at once: nothing happened in between.
         var isAtOnce = false
+        /// Whether it ends the session today. An exported session goes on.
+        var endsSession = false
     }
 
     /// - Throws: the state at which the history begins cannot be read.
@@ -123,7 +125,9 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         let outcome = core.receive(
             decoded, tag: ActionTag(max(number, 1)), subject: subject, observer: made)
         let expected = outcome == .refused ? [] : made.mutations
-        last = LastAction(number: number, expected: expected, isAtOnce: true)
+        last = LastAction(
+            number: number, expected: expected, isAtOnce: true,
+            endsSession: outcome != .refused && core.endsItself)
         if case .accepted(_, isSettled: false) = outcome { withEffects.insert(number) }
     }
 
@@ -134,7 +138,10 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
 
     /// A mutation that is made today and was not when all of the action's were recorded.
     private func surplus() -> ReplayDifference? {
-        guard let next = last.expected.first else { return nil }
+        guard let next = last.expected.first else {
+            guard last.endsSession else { return nil }
+            return difference(version, "today the action ends the session; in the export it goes on")
+        }
         return difference(
             version + 1,
             "today there is the mutation \(ReplayJSON.text(next)); the export has none")

@@ -2,29 +2,36 @@ internal import Feeds
 internal import Reactors
 internal import Storage
 
-/// Ends the sessions of a loop that nobody has used for a time: the reactor's `expiresAfter`, or
-/// the server's setting.
+/// Ends the sessions of a loop that nobody has used for the time that their reactor says.
 ///
-/// Design (ADR-0084): a session that may expire has a row among its timers, the expiry row. The
-/// row's time is a lower bound, because actions do not write the row: their records have times.
-/// When the row is due, a ``TimerSearch`` finds it, and a loop loads the session. The session then
-/// ends, or the row gets a later time. Readers leave no record. So the row also gets a later time
-/// when a feed gets its first reader, when it loses its last one, and when a search finds the row
-/// while there are readers.
+/// Design (ADR-0084): the expiry of a session is a row among its timers, and a ``TimerSearch`` finds
+/// it when it is due. The row is a lower bound. Actions do not write it, because their records have
+/// times. So the session is loaded then, and decides: it gets a later row, or ends. Readers leave no
+/// records. So each node postpones the rows of the sessions that have readers at it, whatever its
+/// searches do: when the first reader comes, when the last one leaves, and every ten seconds in
+/// between.
 ///
-/// Each new time has a sixteenth added. So the row is not written again for that long, although
-/// readers come and go. The first reader after the creation does not write it either.
+/// Each time is set a sixteenth later than necessary. So the row is written at most once in a
+/// sixteenth, also if readers come and go often, and a killed node loses no time of reading.
 package final class SessionExpiry {
     unowned let table: SessionTable
+    /// The feeds that have readers.
+    private var read: [ObjectIdentifier: Feed] = [:]
+    private var beats = 0
 
-    /// The shortest time after which a session expires. Each node searches twice in this time.
+    /// The shortest time after which a session expires. Readers postpone it several times in this time.
     package static let shortest = Duration.seconds(60)
     /// How far a node's clock may be from the database's, in milliseconds: a node that exceeds this
     /// is not ready. Each node stamps its records with its own clock.
     private static let clockSlack: Int64 = 120_000
-    /// A day, in milliseconds: how long a reader postpones the expiry of a session whose reactor
-    /// this node does not host. The node does not know the reactor's time.
+    /// How long a row must be due before its session is loaded, in milliseconds. By then each node
+    /// has postponed the sessions that have readers, even if it writes late.
+    static let grace: Int64 = 30_000
+    /// A day, in milliseconds: how long a reader postpones the expiry of a session whose reactor has
+    /// no time at this node. Other nodes may have one.
     private static let unknownLife: Int64 = 86_400_000
+    /// What an end counts as, in bytes, while its commit is under way.
+    private static let endBytes = 1_024
 
     init(_ table: SessionTable) { self.table = table }
 
@@ -33,11 +40,7 @@ package final class SessionExpiry {
         registration.life(table.limits.sessionExpiry)
     }
 
-    /// How long a row must be due before its session is loaded, in milliseconds. By then each node
-    /// has searched twice, even if the clocks of nodes differ.
-    private var grace: Int64 {
-        TimerQueue.horizon / 2 + (table.placement == nil ? 0 : Self.clockSlack)
-    }
+    private var slack: Int64 { table.placement == nil ? 0 : Self.clockSlack }
 
     // MARK: Uses
 
@@ -46,10 +49,25 @@ package final class SessionExpiry {
         if let life = life(of: session.registration) { session.setExpiry(after: life) }
     }
 
-    /// Postpones the expiry: a feed has got its first reader, or lost its last one.
+    /// A feed has got its first reader, or lost its last one.
     func readersChanged(_ feed: Feed) {
-        let registration = table.registration(feed.reactor)
-        guard let life = registration.map({ self.life(of: $0) }) ?? Self.unknownLife else { return }
+        read[ObjectIdentifier(feed)] = feed.streams.isEmpty ? nil : feed
+        postpone(feed)
+    }
+
+    /// Called four times a second: every ten seconds, postpones the sessions that have readers.
+    package func beat() {
+        beats += 1
+        if beats.isMultiple(of: 40) { postponeRead() }
+    }
+
+    func postponeRead() {
+        for feed in read.values { postpone(feed) }
+    }
+
+    private func postpone(_ feed: Feed) {
+        let known = table.registration(feed.reactor).flatMap { life(of: $0) }
+        guard let life = known ?? (table.placement == nil ? nil : Self.unknownLife) else { return }
         let now = table.journalTime.upperBound
         guard feed.expiry < now + life else { return }
         feed.expiry = now + Self.ahead(life)
@@ -60,23 +78,14 @@ package final class SessionExpiry {
 
     // MARK: Looking
 
-    /// Examines sessions whose rows are due within a minute. Postpones those that have readers on
-    /// this node. Loads the others if this node may, once their rows have been due for the grace
-    /// time.
+    /// Loads the sessions whose rows have been due for the grace time. They end, or get later rows.
+    /// While the journal has no room, nothing is loaded: the next search finds them again.
     ///
     /// - Parameter done: called once, on this loop; never if the process ends first.
     package func examine(_ found: [DueTimer], then done: @escaping () -> Void) {
-        let now = table.timerTime
-        var unread: [SessionID] = []
-        for one in found {
-            if let feed = table.awake(one.id)?.feed ?? table.asleep(one.id), !feed.streams.isEmpty {
-                feed.expiry = one.due
-                readersChanged(feed)
-            } else if one.isOurs, one.due + grace <= now {
-                unread.append(one.id)
-            }
-        }
-        table.loads.wakeWorking(unread, in: table, { [unowned self] in look(at: $0) }, then: done)
+        let end = table.timerTime - Self.grace - slack
+        let due = table.commits.hasRoom ? found.filter { $0.due <= end }.map(\.id) : []
+        table.loads.wakeWorking(due, in: table, { [unowned self] in look(at: $0) }, then: done)
     }
 
     /// Examines a session that waits in the queue of timers. Why: without an archive there is no
@@ -88,11 +97,12 @@ package final class SessionExpiry {
     }
 
     private func look(at id: SessionID) {
-        guard let session = table.awake(id), session.isRunning else { return }
+        guard table.commits.hasRoom, let session = table.awake(id), session.isRunning else { return }
         guard let life = life(of: session.registration) else { return session.removeExpiry() }
-        let slack = table.placement == nil ? 0 : Self.clockSlack
-        let unused = session.isInUse ? 0 : max(0, table.time - session.lastUse - slack)
-        if unused < life { session.setExpiry(after: life - unused) } else { session.expire() }
+        let unused = session.isInUse ? 0 : max(0, table.timerTime - session.lastUse - slack)
+        guard unused >= life else { return session.setExpiry(after: life - unused) }
+        session.expire()
+        if let step = session.uncommitted.last { table.commits.charge(Self.endBytes, to: step) }
     }
 }
 

@@ -2,16 +2,15 @@ package import Feeds
 package import Storage
 internal import Synchronization
 
-/// Finds rows that are overdue or due within a minute: either timers of sleeping sessions, or
-/// expiry rows.
+/// Finds rows that are due: timers of sleeping sessions, also those of the next minute, or expiry
+/// rows.
 ///
 /// Design: like ``WorkSearch``, whose rules it shares. A search reads the timers in the order in
 /// which they are due, page by page. It starts again twice a minute. It reads the next page when
 /// each session with an overdue timer is loaded or has failed to load. So a session that cannot be
 /// loaded now delays no other. The next search finds it again.
 ///
-/// A process has one search for each ``TimerKind``, so no timer waits for sessions that expire. In
-/// a cluster, each node finds all expiry rows, because it may have readers of any session.
+/// A process has one search for each ``TimerKind``, so no timer waits for sessions that expire.
 package final class TimerSearch: Sendable {
     /// Passes sessions to their loops, and calls `done` once, on any thread.
     package typealias Expect =
@@ -54,20 +53,21 @@ package final class TimerSearch: Sendable {
 
     private func read(after place: TimerPosition, added: Int) {
         let now = now()
-        finder.findTimers(kind, after: place, before: now + TimerQueue.horizon) { [self] result in
+        // Sessions that expire are not expected. They are examined when they have.
+        let end = kind == .actions ? now + TimerQueue.horizon : now
+        finder.findTimers(kind, after: place, before: end) { [self] result in
             guard case .success(let page) = result,
                 let wakes = rules.wakes(page.sessions.map(\.session))
-            else { return end() }
+            else { return self.end() }
             let found = zip(page.sessions, wakes).compactMap { one, isOurs in
-                isOurs || kind == .expiries
-                    ? DueTimer(one.session, due: one.due, isOurs: isOurs) : nil
+                isOurs ? DueTimer(one.session, due: one.due) : nil
             }
-            let sum = kind == .expiries ? 0 : added + found.count { $0.due > now }
+            let sum = added + found.count { $0.due > now }
             expect(found) { [self] in
                 if let next = page.next, sum < Self.limit {
                     read(after: next, added: sum)
                 } else {
-                    end()
+                    self.end()
                 }
             }
         }
@@ -82,15 +82,11 @@ package final class TimerSearch: Sendable {
 package struct DueTimer: Sendable {
     package let id: SessionID
     package let due: Int64
-    /// Whether this node may load the session.
-    package let isOurs: Bool
 
-    package init(id: SessionID, due: Int64, isOurs: Bool = true) {
-        (self.id, self.due, self.isOurs) = (id, due, isOurs)
-    }
+    package init(id: SessionID, due: Int64) { (self.id, self.due) = (id, due) }
 
-    init?(_ session: WorkingSession, due: Int64, isOurs: Bool) {
+    init?(_ session: WorkingSession, due: Int64) {
         guard let id = SessionID(session.session) else { return nil }
-        self.init(id: id, due: due, isOurs: isOurs)
+        self.init(id: id, due: due)
     }
 }

@@ -29,8 +29,7 @@ package final class ExpiryBacklog: Sendable {
 
     /// The maximum number of sessions in a step.
     package static let step = 1_000
-    /// The maximum number of sessions that wait to be postponed. Others are not added. If such a
-    /// session still has readers when its row is due, a search postpones it then.
+    /// The maximum number of sessions that wait to be postponed. Others are not added.
     private static let limit = 1_000_000
 
     private let state = Mutex(State())
@@ -39,6 +38,9 @@ package final class ExpiryBacklog: Sendable {
 
     package var isEmpty: Bool { state.withLock { $0.postponed.isEmpty && $0.place == nil } }
 
+    /// Whether times of readers wait to be written. The next start adds missing rows.
+    package var hasPostponed: Bool { state.withLock { !$0.postponed.isEmpty } }
+
     package func postpone(_ key: SessionKey, until due: Int64) {
         state.withLock { state in
             guard state.postponed.count < Self.limit else { return }
@@ -46,9 +48,11 @@ package final class ExpiryBacklog: Sendable {
         }
     }
 
+    /// Adds rows to the sessions that have none, a sixteenth later than necessary. Why: a reader that
+    /// came before the row was added does not write it again for so long.
     package func addMissing(_ lives: [String: Int64]) {
         guard !lives.isEmpty else { return }
-        state.withLock { ($0.lives, $0.place) = (lives, 0) }
+        state.withLock { ($0.lives, $0.place) = (lives.mapValues { $0 + $0 / 16 }, 0) }
     }
 
     package func next(_ count: Int = step) -> Step {

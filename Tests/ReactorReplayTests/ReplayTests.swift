@@ -6,6 +6,7 @@ import Testing
 private struct Till: Reactor {
     enum Change {
         case none, reduce, warning, otherMutation, oneMore, oneLess, noEffect, refusing, timers
+        case ending
     }
 
     enum Action: TaggedCodable, Sendable { case add(Int), close, sync }
@@ -27,6 +28,8 @@ private struct Till: Reactor {
 
     func mutate(action: Action) -> Effect<Mutation> {
         switch action {
+        case .add(let amount) where change == .ending && amount == 20:
+            .concat(.just(.added(amount)), .end)
         case .add(let amount):
             change == .otherMutation && amount == 30 ? .just(.added(31)) : .just(.added(amount))
         case .close:
@@ -166,6 +169,13 @@ struct ReplayTests {
 
     @Test func `an action that is rejected today makes none of its mutations`() throws {
         #expect(try replay(.refusing)?.version == 5)
+    }
+
+    @Test func `an action that ends the session today differs after its mutations`() throws {
+        let difference = try #require(try replay(.ending))
+        #expect(difference.version == 4)
+        #expect(
+            difference.reason == "today the action ends the session; in the export it goes on")
     }
 
     @Test func `an effect that there is no more differs where it was heard of`() throws {

@@ -169,7 +169,7 @@ package final class FileJournal: Journal {
             }
             if !last.isEmpty { write(last) }
             // The last readers have left and postponed the expiry of their sessions.
-            for _ in 0..<Self.lastSteps where !writer.expiries.isEmpty {
+            for _ in 0..<Self.lastSteps where writer.expiries.hasPostponed {
                 guard keepHouse() else { break }
             }
             _ = writer.reopenIfReplaced()

@@ -40,7 +40,7 @@ extension ClusterSimulation {
             let page = cluster.timers(after: position, before: wallTime + TimerQueue.horizon)
             let found = page.sessions.compactMap { one -> DueTimer? in
                 guard members.home(of: one.session.session) == process.node.node else { return nil }
-                return DueTimer(one.session, due: one.due, isOurs: true)
+                return DueTimer(one.session, due: one.due)
             }
             process.rig.table.expectTimers(found) {}
             guard let next = page.next else { return run(process) }

@@ -34,7 +34,11 @@ struct ExpiryOwnershipTests {
     }
 
     private func pass(_ milliseconds: Int64, _ rigs: ClusterRig) {
-        for rig in rigs.rigs { rig.clock.milliseconds += milliseconds }
+        for rig in rigs.rigs {
+            rig.clock.milliseconds += milliseconds
+            rig.table.expiry.postponeRead()
+        }
+        rigs.cluster.journal.writeExpiries(at: rigs[0].clock.milliseconds)
     }
 
     private func isOver(_ rigs: ClusterRig) -> Bool {

@@ -57,14 +57,15 @@ extension Batch {
 extension Rig {
     /// A search for the sessions that expire within a minute.
     func findExpiring() {
+        table.expiry.postponeRead()
         journal.writeExpiries(at: clock.milliseconds)
         guard journal.answers else { return table.fireTimers() }
         var (place, found) = (TimerPosition.start, [DueTimer]())
         while true {
             let page = journal.timers(
-                .expiries, after: place, before: clock.milliseconds + TimerQueue.horizon
+                .expiries, after: place, before: clock.milliseconds
             ) { _ in true }
-            found += page.sessions.compactMap { DueTimer($0.session, due: $0.due, isOurs: true) }
+            found += page.sessions.compactMap { DueTimer($0.session, due: $0.due) }
             guard let next = page.next else { break }
             place = next
         }

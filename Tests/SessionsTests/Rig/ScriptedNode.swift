@@ -27,6 +27,7 @@ final class ScriptedNode: Journal {
         var members: Members
         var changed: (@Sendable (OwnershipChange) -> Void)?
         var counts: [Kind: Int] = [:]
+        var clockAhead: Int64 = 0
     }
 
     let cluster: ScriptedCluster
@@ -56,7 +57,14 @@ final class ScriptedNode: Journal {
     var work: (any WorkFinder)? { self }
     var expiries: ExpiryBacklog? { cluster.journal.backlog }
 
-    func clock(_ wall: Int64) -> ClosedRange<Int64> { cluster.journal.clock(wall) }
+    func clock(_ wall: Int64) -> ClosedRange<Int64> {
+        cluster.journal.clock(wall - state.withLock { $0.clockAhead })
+    }
+
+    /// How far the clock of its machine is ahead of the database's, in milliseconds.
+    func setClockAhead(_ milliseconds: Int64) {
+        state.withLock { $0.clockAhead = milliseconds }
+    }
 
     // MARK: The script
 

@@ -31,7 +31,7 @@ extension WholeLife {
                 after: place, before: rig.clock.milliseconds + TimerQueue.horizon
             ) { _ in true }
             let found = page.sessions.compactMap {
-                DueTimer($0.session, due: $0.due, isOurs: true)
+                DueTimer($0.session, due: $0.due)
             }
             rig.table.expectTimers(found) {}
             guard let next = page.next else { return }

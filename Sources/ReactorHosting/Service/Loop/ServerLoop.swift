@@ -150,6 +150,7 @@ final class ServerLoop: LoopHandler {
             sessions.answerLateReads()
             sessions.askForChanges()
             sessions.sendHome()
+            sessions.expiry.beat()
             return setQuarter()
         }
         let areMore: Bool
