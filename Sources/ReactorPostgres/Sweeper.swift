@@ -67,8 +67,9 @@ final class Sweeper: @unchecked Sendable {
         let now = ContinuousClock.now
         let least = Int64(moments.upperBound.duration(to: now) / .milliseconds(1))
         let most = Int64(moments.lowerBound.duration(to: now) / .milliseconds(1))
-        // PostgreSQL rounds to milliseconds, and the divisions round down.
-        return time + least - 1...time + most + 2
+        // PostgreSQL rounds to milliseconds, and the divisions round down. This machine's clock may
+        // be faster or slower than the database's by a thousandth.
+        return time + least - least / 1_000 - 1...time + most + most / 1_000 + 2
     }
 
     func record(_ plan: GroupPlan) {
@@ -117,7 +118,8 @@ final class Sweeper: @unchecked Sendable {
             // Many small transactions; what is left then is for the next second.
             let end = ContinuousClock.now + workLimit
             scans = 0
-            while ContinuousClock.now < end, try writeExpiries(connection) {}
+            let half = end - workLimit / 2
+            while ContinuousClock.now < half, try writeExpiries(connection) {}
             while ContinuousClock.now < end, try step(connection) {}
         } catch {
             connection = nil

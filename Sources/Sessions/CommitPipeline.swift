@@ -61,6 +61,11 @@ package final class CommitPipeline {
         unanswered < limits.unanswered && uncommittedBytes < limits.uncommittedBytes
     }
 
+    /// Whether there is room for work that nobody waits for: requests keep the other half.
+    var hasHalfOfRoom: Bool {
+        unanswered < limits.unanswered / 2 && uncommittedBytes < limits.uncommittedBytes / 2
+    }
+
     /// Counts a request whose key is looked up in the journal. It counts as one whose commit
     /// is under way.
     func beginLookUp(ofBytes bytes: Int) {

@@ -360,7 +360,10 @@ package final class Session {
 
     /// Ends the session because nobody uses it.
     func expire() {
-        if case .awake(let machine) = life { decideEnd(machine) }
+        guard case .awake(let machine) = life else { return }
+        // Searches would find it until the journal has removed the session's rows.
+        removeExpiry()
+        decideEnd(machine)
     }
 
     /// Ends the session with the present decision. If that is rolled back, so is the end.

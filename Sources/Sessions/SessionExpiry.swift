@@ -70,8 +70,8 @@ package final class SessionExpiry {
         guard let life = known ?? (table.placement == nil ? nil : Self.unknownLife) else { return }
         let now = table.journalTime.upperBound
         guard feed.expiry < now + life else { return }
-        feed.expiry = now + Self.ahead(life)
-        table.journal.expiries?.postpone(feed.key, until: feed.expiry)
+        let due = now + Self.ahead(life)
+        if table.journal.expiries?.postpone(feed.key, until: due) ?? true { feed.expiry = due }
     }
 
     static func ahead(_ life: Int64) -> Int64 { life + life / 16 }
@@ -79,12 +79,13 @@ package final class SessionExpiry {
     // MARK: Looking
 
     /// Loads the sessions whose rows have been due for the grace time. They end, or get later rows.
-    /// While the journal has no room, nothing is loaded: the next search finds them again.
+    /// While half of the room for commits is taken, nothing is loaded: the next search finds them
+    /// again.
     ///
     /// - Parameter done: called once, on this loop; never if the process ends first.
     package func examine(_ found: [DueTimer], then done: @escaping () -> Void) {
         let end = table.timerTime - Self.grace - slack
-        let due = table.commits.hasRoom ? found.filter { $0.due <= end }.map(\.id) : []
+        let due = table.commits.hasHalfOfRoom ? found.filter { $0.due <= end }.map(\.id) : []
         table.loads.wakeWorking(due, in: table, { [unowned self] in look(at: $0) }, then: done)
     }
 
@@ -97,7 +98,7 @@ package final class SessionExpiry {
     }
 
     private func look(at id: SessionID) {
-        guard table.commits.hasRoom, let session = table.awake(id), session.isRunning else { return }
+        guard table.commits.hasHalfOfRoom, let session = table.awake(id), session.isRunning else { return }
         guard let life = life(of: session.registration) else { return session.removeExpiry() }
         let unused = session.isInUse ? 0 : max(0, table.timerTime - session.lastUse - slack)
         guard unused >= life else { return session.setExpiry(after: life - unused) }

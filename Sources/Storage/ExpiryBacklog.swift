@@ -29,7 +29,7 @@ package final class ExpiryBacklog: Sendable {
 
     /// The maximum number of sessions in a step.
     package static let step = 1_000
-    /// The maximum number of sessions that wait to be postponed. Others are not added.
+    /// The maximum number of sessions that wait to be postponed. Others have to ask again.
     private static let limit = 1_000_000
 
     private let state = Mutex(State())
@@ -41,10 +41,13 @@ package final class ExpiryBacklog: Sendable {
     /// Whether times of readers wait to be written. The next start adds missing rows.
     package var hasPostponed: Bool { state.withLock { !$0.postponed.isEmpty } }
 
-    package func postpone(_ key: SessionKey, until due: Int64) {
+    /// - Returns: false if too many sessions wait.
+    @discardableResult
+    package func postpone(_ key: SessionKey, until due: Int64) -> Bool {
         state.withLock { state in
-            guard state.postponed.count < Self.limit else { return }
+            guard state.postponed.count < Self.limit else { return false }
             state.postponed[key] = due
+            return true
         }
     }
 

@@ -35,7 +35,8 @@ struct ConfigurationTests {
             "link": "[::]:10", "link-address": "a.example:11", "cluster-secret-file": "/c",
             "journal": "memory", "body-limit": "77", "body-budget": "65537", "state-limit": "2000",
             "connection-limit": "6", "session-limit": "7", "keep-bytes": "9",
-            "session-idle": "17s", "history-bytes": "70000", "history-age": "19s",
+            "session-idle": "17s", "session-expiry": "40m",
+            "history-bytes": "70000", "history-age": "19s",
             "heartbeat": "10s",
             "connection-age": "11s",
             "stall-timeout": "12s", "idle-timeout": "13s",
@@ -73,6 +74,7 @@ struct ConfigurationTests {
         (expected.addressConnectionLimit, expected.requestRate) = (20, 21)
         expected.trustedProxies = ["10.0.0.0/8", "::1", "unix"]
         (expected.subjectSessionLimit, expected.sessionIdle) = (23, .seconds(17))
+        expected.sessionExpiry = .seconds(2_400)
         expected.journal = .memory
         expected.historyAge = .seconds(19)
         expected.historyBytes = 70_000
