@@ -34,7 +34,7 @@ enum Main {
             ] + (Versioned.present == nil ? [] : [Hosted("versioned") { Versioned() }]) + samples,
             journals: [postgres], beside: Consumer.program
         ) { settings in
-            guard hasSamples else { return Tokens.fromEnvironment() }
+            guard hasSamples else { return tokens }
             return try await JWTAuthenticator.configured(by: settings)
         }
     }
@@ -42,6 +42,9 @@ enum Main {
     /// Whether it also hosts the sample reactors, and verifies tokens as `reactor-server` does: for
     /// the tools of Tests/Load.
     private static let hasSamples = ProcessInfo.processInfo.environment["FIXTURE_SAMPLES"] != nil
+
+    /// One for the whole process: it knows the tokens that were used.
+    private static let tokens = Tokens.fromEnvironment()
 
     private static var samples: [Hosted] {
         guard hasSamples else { return [] }

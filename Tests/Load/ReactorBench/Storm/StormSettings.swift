@@ -32,7 +32,7 @@ struct StormSettings {
         ("history-age", ["168h", "1s"]),
         ("slow-turn", ["100ms", "1ms"]),
         ("stuck-limit", ["10s"]),
-        ("session-expiry", ["1h", "30d"]),
+        ("session-expiry", ["1h", "720h"]),
         ("session-idle", ["400ms", "100ms", "5m"]),
         ("wake-on-demand", ["off", "on"]),
         ("heartbeat", ["200ms", "20ms", "15s"]),
