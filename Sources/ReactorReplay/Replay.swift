@@ -30,7 +30,7 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         var expected: [R.Mutation] = []
         /// Whether a mutation of it that comes now was made at once: nothing happened in between.
         var isAtOnce = false
-        /// Whether it ends the session today. An exported session goes on.
+        /// Whether it ends the session today. An exported session continues.
         var endsSession = false
     }
 
@@ -100,8 +100,8 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         return nil
     }
 
-    /// The timers that an action has set at once. A replay has no timers of earlier actions, so only
-    /// the export knows whether there were too many.
+    /// The timers that an action has set at once. A replay has no timers of earlier actions, so
+    /// only the export knows whether there were too many.
     private func timers(after index: Int, of number: UInt64) -> [RecordedTimer] {
         var found: [RecordedTimer] = []
         for entry in session.entries[(index + 1)...] {
@@ -140,7 +140,8 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
     private func surplus() -> ReplayDifference? {
         guard let next = last.expected.first else {
             guard last.endsSession else { return nil }
-            return difference(version, "today the action ends the session; in the export it goes on")
+            return difference(
+                version, "today the action ends the session; in the export it continues")
         }
         return difference(
             version + 1,

@@ -12,8 +12,9 @@ public enum Recovery: Sendable {
     /// weeks. If three processes end in succession while the effects run, the action is abandoned,
     /// because it may be the cause.
     ///
-    /// The pause has the name of the step that has failed. If that name is cancelled, or a step with
-    /// the policy ``EffectPolicy/latest`` replaces it, the session does not receive the action again.
+    /// The pause has the name of the step that has failed. If that name is cancelled, or a step
+    /// with the policy ``EffectPolicy/latest`` replaces it, the session does not receive the
+    /// action again.
     case runAgain(after: Duration)
 
     /// After the end of its process, the session receives the action again as soon as it is loaded.

@@ -4,12 +4,12 @@ internal import Storage
 
 /// Ends the sessions of a loop that nobody has used for the time that their reactor says.
 ///
-/// Design (ADR-0084): the expiry of a session is a row among its timers, and a ``TimerSearch`` finds
-/// it when it is due. The row is a lower bound. Actions do not write it, because their records have
-/// times. So the session is loaded then, and decides: it gets a later row, or ends. Readers leave no
-/// records. So each node postpones the rows of the sessions that have readers at it, whatever its
-/// searches do: when the first reader comes, when the last one leaves, and every ten seconds in
-/// between.
+/// Design (ADR-0084): the expiry of a session is a row among its timers, and a ``TimerSearch``
+/// finds it when it is due. The row is a lower bound. Actions do not write it, because their
+/// records have times. So the session is loaded then, and decides: it gets a later row, or ends.
+/// Readers leave no records. So each node postpones the rows of the sessions that have readers at
+/// it, whatever its searches do: when the first reader comes, when the last one leaves, and every
+/// ten seconds in between.
 ///
 /// Each time is set a sixteenth later than necessary. So the row is written at most once in a
 /// sixteenth, also if readers come and go often, and a killed node loses no time of reading.
@@ -19,7 +19,8 @@ package final class SessionExpiry {
     private var read: [ObjectIdentifier: Feed] = [:]
     private var beats = 0
 
-    /// The shortest time after which a session expires. Readers postpone it several times in this time.
+    /// The shortest time after which a session expires. Readers postpone it several times
+    /// in this time.
     package static let shortest = Duration.seconds(60)
     /// How far a node's clock may be from the database's, in milliseconds: a node that exceeds this
     /// is not ready. Each node stamps its records with its own clock.
@@ -27,10 +28,10 @@ package final class SessionExpiry {
     /// How long a row must be due before its session is loaded, in milliseconds. By then each node
     /// has postponed the sessions that have readers, even if it writes late.
     static let grace: Int64 = 30_000
-    /// A day, in milliseconds: how long a reader postpones the expiry of a session whose reactor has
-    /// no time at this node. Other nodes may have one.
+    /// A day, in milliseconds: how long a reader postpones the expiry of a session whose reactor
+    /// has no time at this node. Other nodes may have one.
     private static let unknownLife: Int64 = 86_400_000
-    /// What an end counts as, in bytes, while its commit is under way.
+    /// The bytes that an end counts as while its commit is under way.
     private static let endBytes = 1_024
 
     init(_ table: SessionTable) { self.table = table }
@@ -98,7 +99,9 @@ package final class SessionExpiry {
     }
 
     private func look(at id: SessionID) {
-        guard table.commits.hasHalfOfRoom, let session = table.awake(id), session.isRunning else { return }
+        guard table.commits.hasHalfOfRoom, let session = table.awake(id), session.isRunning else {
+            return
+        }
         guard let life = life(of: session.registration) else { return session.removeExpiry() }
         let unused = session.isInUse ? 0 : max(0, table.timerTime - session.lastUse - slack)
         guard unused >= life else { return session.setExpiry(after: life - unused) }

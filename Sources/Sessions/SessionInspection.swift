@@ -23,7 +23,8 @@ extension SessionTable {
     /// Finds a session in memory or in the journal. Calls `act` on this loop: at once if the
     /// journal has no archive, else later.
     ///
-    /// - Parameter request: The client, and whether it still waits; if not, `act` may not be called.
+    /// - Parameter request: The client, and whether it still waits; if not, `act` may
+    ///   not be called.
     package func inspect(
         _ id: SessionID, for request: RebuildQueue.Request,
         then act: @escaping (Inspection) -> Void

@@ -16,8 +16,8 @@ package final class TimerQueue {
     /// When timers fire again after a failed commit.
     private var resumes = Int64.min
     package private(set) var firedCount: UInt64 = 0
-    /// The sessions whose late timer this process has counted. It lives on, so a failed commit, or a
-    /// sleep before the timer has fired, says nothing about the timer's action.
+    /// The sessions whose late timer this process has counted. It lives on, so a failed commit, or
+    /// a sleep before the timer has fired, says nothing about the timer's action.
     private var counted: Set<SessionID> = []
 
     /// Sleeping sessions have an entry if they are due within this many milliseconds.

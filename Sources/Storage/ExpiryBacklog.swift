@@ -51,8 +51,8 @@ package final class ExpiryBacklog: Sendable {
         }
     }
 
-    /// Adds rows to the sessions that have none, a sixteenth later than necessary. Why: a reader that
-    /// came before the row was added does not write it again for so long.
+    /// Adds rows to the sessions that have none, a sixteenth later than necessary. Why: a reader
+    /// that came before the row was added does not write it again for so long.
     package func addMissing(_ lives: [String: Int64]) {
         guard !lives.isEmpty else { return }
         state.withLock { ($0.lives, $0.place) = (lives.mapValues { $0 + $0 / 16 }, 0) }

@@ -26,7 +26,7 @@ package struct SessionTimer: Sendable, Equatable {
         return key + ":\(action)"
     }
 
-    /// What no program can have written; nil if there is nothing.
+    /// A sentence about a value that no program can have written; nil if there is none.
     var fault: String? {
         let bytes = name.text.utf8
         if bytes.isEmpty || bytes.count > Self.nameLimit

@@ -175,7 +175,7 @@ struct ReplayTests {
         let difference = try #require(try replay(.ending))
         #expect(difference.version == 4)
         #expect(
-            difference.reason == "today the action ends the session; in the export it goes on")
+            difference.reason == "today the action ends the session; in the export it continues")
     }
 
     @Test func `an effect that there is no more differs where it was heard of`() throws {

@@ -56,7 +56,7 @@ struct LateTimerTests {
         #expect(Self.rang(rig), "late by \((Self.due(rig, "s") ?? 0) - rig.clock.milliseconds) ms")
     }
 
-    @Test func `although its session has fallen asleep before`() throws {
+    @Test func `although its session has slept before`() throws {
         let rig = try Self.late("s")
         for _ in 1...3 {
             _ = try rig.wake("s")

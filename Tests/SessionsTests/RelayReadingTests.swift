@@ -29,7 +29,7 @@ struct RelayReadingTests {
         }
 
         /// Takes blocks until there is no next step.
-        mutating func take() -> [String] {
+        mutating func receive() -> [String] {
             var ids: [String] = []
             while case .block(let block)? = reading.next() { ids.append(block.id ?? "-") }
             return ids
@@ -61,7 +61,7 @@ struct RelayReadingTests {
                     .milliseconds($0)
                 })
         try source.send(block(1, 10), end: .finished)
-        #expect(source.take() == ["g.1"])
+        #expect(source.receive() == ["g.1"])
         // `take` has consumed the step.
         source.open()
         try source.send(end: problem)
@@ -83,14 +83,14 @@ struct RelayReadingTests {
             try one.send(block(number, 50_000))
             try other.send(block(number, 50_000))
         }
-        var (first, second) = (one.take(), other.take())
+        var (first, second) = (one.receive(), other.receive())
         #expect(first == ["g.1", "g.2", "g.3", "g.4"])
         #expect(second == ["g.1"], "a reader may always have one")
         #expect(work.used == 200_000)
         #expect(one.reading.takeCredit() == nil)
         while first.count < 10 || second.count < 10 {
-            if second.count < 10, other.reading.wasRead() { second += other.take() }
-            if first.count < 10, one.reading.wasRead() { first += one.take() }
+            if second.count < 10, other.reading.wasRead() { second += other.receive() }
+            if first.count < 10, one.reading.wasRead() { first += one.receive() }
             #expect(work.used <= 200_000)
             guard first.count + second.count < 30 else { break }
         }

@@ -3,7 +3,9 @@ import Testing
 
 @testable import Storage
 
-@Suite("A file is closed soon while rows of sessions that expire are missing", .timeLimit(.minutes(60)))
+@Suite(
+    "A file is closed soon while rows of sessions that expire are missing", .timeLimit(.minutes(60))
+)
 struct ExpiryCloseTests {
     @Test func `the next start adds the rows`() async throws {
         let rig = try JournalRig()

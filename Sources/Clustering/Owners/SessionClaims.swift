@@ -44,8 +44,8 @@ final class SessionClaims {
     var members: Members { ownership.members }
     var homeRest: Int64 { ownership.homeRest }
 
-    /// Whether this node may claim and create sessions. If not, those that have left memory wait too
-    /// long to be given up. So at most ``releaseLimit`` and those in memory wait.
+    /// Whether this node may claim and create sessions. If not, those that have left memory wait
+    /// too long to be given up. So at most ``releaseLimit`` and those in memory wait.
     var hasRoom: Bool { leaving.count + failed.count < releaseLimit }
 
     /// Whether this node may own sessions.

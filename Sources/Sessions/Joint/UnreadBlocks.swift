@@ -3,8 +3,8 @@ internal import Feeds
 
 /// The blocks of one reader in this process that the reader has not read yet.
 ///
-/// Those of all readers count together, as optional bytes of the ``WorkBudget``. A reader may always
-/// have one block. Why: reading it is what makes room for the next one.
+/// Those of all readers count together, as optional bytes of the ``WorkBudget``. A reader may
+/// always have one block. Why: reading it is what makes room for the next one.
 struct UnreadBlocks {
     private let work: WorkBudget
     /// The oldest first.

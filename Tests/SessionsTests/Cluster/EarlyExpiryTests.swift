@@ -99,7 +99,8 @@ struct EarlyExpiryTests {
         #expect(!isOver(rigs))
     }
 
-    @Test func `with a reader at a node whose first search is ten minutes after its start`() throws {
+    @Test func `with a reader at a node whose first search is ten minutes after its start`() throws
+    {
         let (rigs, ledger) = try rigs()
         for rig in rigs.rigs { rig.table.limits.sessionExpiry = .seconds(60) }
         _ = try rigs[0].create("s", ledger)
