@@ -8,14 +8,47 @@ struct DiskFullTests {
     @Test func `507 applies nothing, reading continues, and free space lets writing resume`()
         async throws
     {
+        try await onSmallDisk(fill)
+    }
+
+    private func onSmallDisk(_ act: (SmallDisk, JournalFile) async throws -> Void) async throws {
         let disk = try await SmallDisk(megabytes: 6, ballast: 3)
         do {
-            try await withJournal(in: disk.path) { try await fill(disk, $0) }
+            try await withJournal(in: disk.path) { try await act(disk, $0) }
         } catch {
             try await disk.remove()
             throw error
         }
         try await disk.remove()
+    }
+
+    @Test func `a timer that is due on a full disk fires once, when there is room`() async throws {
+        try await onSmallDisk { disk, journal in
+            func start() async throws -> ServerProcess {
+                try await ServerProcess.start(.fixtures, journal.options + ["--wake-on-demand"])
+            }
+            let first = try await start()
+            let session = try await first.client().session("rounds")
+            try await session.post(#"{"type":"set","name":"a","after":3600000,"ring":7}"#)
+            try await first.murder()
+            try await journal.edit("UPDATE timers SET due = 1 WHERE name = 'a'")
+            let server = try await start()
+            let filler = try await server.client().session("failing")
+            try disk.fill()
+            let add = #"{"type":"add","number":1}"#
+            while try await filler.client.post("\(filler.path)/actions", add).status == 200 {}
+            // A request loads the session, whose timer is due, and cannot fire.
+            let late = session.on(server)
+            for _ in 1...3 { #expect(try await late.read()["state"]?["rung"] == []) }
+            try disk.dropBallast()
+            try await untilReady(late.client)
+            while try await late.read()["state"]?["rung"] != [7] { try Task.checkCancellation() }
+            try await server.murder()
+            let last = try await start()
+            #expect(try await session.on(last).read()["state"]?["rung"] == [7])
+            #expect(try await last.client().get("\(session.path)/runtime").json["timers"] == [])
+            try await last.murder()
+        }
     }
 
     private func fill(_ disk: SmallDisk, _ journal: JournalFile) async throws {
@@ -83,6 +116,14 @@ final class SmallDisk: Sendable {
         guard mount.exit == .code(0) else { throw NotStarted(log: mount) }
         let zeros = Data(count: ballast << 20)
         try zeros.write(to: URL(filePath: path + "/ballast"))
+    }
+
+    /// Writes until no page is left.
+    func fill() throws {
+        let ballast = try FileHandle(forWritingTo: URL(filePath: path + "/ballast"))
+        defer { try? ballast.close() }
+        try ballast.seekToEnd()
+        while (try? ballast.write(contentsOf: Data(count: 4_096))) != nil {}
     }
 
     func dropBallast() throws {
