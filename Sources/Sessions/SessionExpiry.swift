@@ -17,11 +17,12 @@ package final class SessionExpiry {
     unowned let table: SessionTable
     /// The feeds that have readers.
     private var read: [ObjectIdentifier: Feed] = [:]
-    private var beats = 0
 
     /// The shortest time after which a session expires. Readers postpone it several times
     /// in this time.
     package static let shortest = Duration.seconds(60)
+    /// The time after which the sessions that have readers are postponed again.
+    package static let readersEvery = Duration.seconds(10)
     /// How far a node's clock may be from the database's, in milliseconds: a node that exceeds this
     /// is not ready. Each node stamps its records with its own clock.
     private static let clockSlack: Int64 = 120_000
@@ -56,13 +57,8 @@ package final class SessionExpiry {
         postpone(feed)
     }
 
-    /// Called four times a second: every ten seconds, postpones the sessions that have readers.
-    package func beat() {
-        beats += 1
-        if beats.isMultiple(of: 40) { postponeRead() }
-    }
-
-    func postponeRead() {
+    /// Postpones the expiry of the sessions that have readers. Called every ``readersEvery``.
+    package func postponeRead() {
         for feed in read.values { postpone(feed) }
     }
 

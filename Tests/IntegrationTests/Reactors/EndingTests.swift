@@ -59,6 +59,29 @@ struct EndingTests {
         }
     }
 
+    @Test func `a reader postpones the expiry in the journal for as long as it reads`()
+        async throws
+    {
+        try await withJournal { journal in
+            let server = try await start(journal, "--session-expiry", "1m")
+            let session = try await server.client().session("failing")
+            let stream = try await session.follow("pulses")
+            let first = try await due(journal)
+            while try await due(journal) == first { try Task.checkCancellation() }
+            try await session.post(#"{"type":"add","number":1}"#)
+            #expect(try await stream.next().data == "1")
+            try await server.murder()
+        }
+    }
+
+    private func due(_ journal: JournalFile) async throws -> String {
+        let script = """
+            import sqlite3, sys
+            print(sqlite3.connect(sys.argv[1]).execute("SELECT due FROM timers").fetchall())
+            """
+        return try await Tool.run("python3", ["-c", script, journal.path]).output
+    }
+
     @Test func `an effect that has failed waits for its time, in the next process too`()
         async throws
     {

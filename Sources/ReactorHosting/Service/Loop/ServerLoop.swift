@@ -50,6 +50,7 @@ final class ServerLoop: LoopHandler {
         }
         service.watch.add(index, loop.passes, sessions.presentWork)
         setTick()
+        setReaders()
         if sessions.sharesJournal { setQuarter() }
         resources.links = makeLinks()
         guard let links = resources.links else { return }
@@ -133,6 +134,7 @@ final class ServerLoop: LoopHandler {
     private static let quarter: UInt64 = 3
     private static let handover: UInt64 = 5
     private static let timers: UInt64 = 6
+    private static let readers: UInt64 = 7
 
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
@@ -146,11 +148,14 @@ final class ServerLoop: LoopHandler {
             timerLook = nil
             return sessions.fireTimers()
         }
+        if token == Self.readers {
+            sessions.expiry.postponeRead()
+            return setReaders()
+        }
         if token == Self.quarter {
             sessions.answerLateReads()
             sessions.askForChanges()
             sessions.sendHome()
-            sessions.expiry.beat()
             return setQuarter()
         }
         let areMore: Bool
@@ -166,6 +171,11 @@ final class ServerLoop: LoopHandler {
         } else if sessions.takeHeapTrim() {
             HeapTrimmer.trim()
         }
+    }
+
+    private func setReaders() {
+        resources.table.setTimer(
+            token: Self.readers, at: resources.now + SessionExpiry.readersEvery)
     }
 
     /// All loops at the same moment, so that their questions to the journal become one.
