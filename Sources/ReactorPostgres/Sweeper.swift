@@ -68,7 +68,7 @@ final class Sweeper: @unchecked Sendable {
         let least = Int64(moments.upperBound.duration(to: now) / .milliseconds(1))
         let most = Int64(moments.lowerBound.duration(to: now) / .milliseconds(1))
         // PostgreSQL rounds to milliseconds, and the divisions round down. This machine's clock may
-        // be faster or slower than the database's by a thousandth.
+        // run faster or slower than the database's, by up to a thousandth.
         return time + least - least / 1_000 - 1...time + most + most / 1_000 + 2
     }
 

@@ -30,7 +30,7 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         var expected: [R.Mutation] = []
         /// Whether a mutation of it that comes now was made at once: nothing happened in between.
         var isAtOnce = false
-        /// Whether it ends the session today. An exported session continues.
+        /// Whether it ends the session today. In the export, it has not ended the session.
         var endsSession = false
     }
 
@@ -100,8 +100,8 @@ final class Replay<R: Reactor> where R.Action: Codable, R.Mutation: Codable, R.S
         return nil
     }
 
-    /// The timers that an action has set at once. A replay has no timers of earlier actions, so
-    /// only the export knows whether there were too many.
+    /// The timers that an action tried to set, with their outcomes, up to the next action. A replay
+    /// has no timers of earlier actions, so only the export knows whether there were too many.
     private func timers(after index: Int, of number: UInt64) -> [RecordedTimer] {
         var found: [RecordedTimer] = []
         for entry in session.entries[(index + 1)...] {
@@ -322,7 +322,7 @@ private enum RecordedTimer: Equatable {
     case set(String)
     case failed(EffectLimitReached)
 
-    /// Nil for a line that is not about a timer that an action sets.
+    /// Nil if the line says nothing about setting a timer.
     init?(_ line: ExportLine) {
         if line.kind == "note", case .string("timer.set")? = line.content?["kind"],
             case .string(let name)? = line.content?["content"]?["name"]
@@ -341,7 +341,7 @@ private enum RecordedTimer: Equatable {
 /// Gathers the mutations that an action makes at once; effects do not start.
 private final class MadeMutations<R: Reactor>: ReactorCoreObserver {
     private(set) var mutations: [R.Mutation] = []
-    /// The timers that the action has set when it was recorded, in order.
+    /// The recorded outcomes for the action's timers that are not used yet, in order.
     private var timers: ArraySlice<RecordedTimer>
 
     init(_ timers: [RecordedTimer]) { self.timers = timers[...] }

@@ -37,11 +37,11 @@ package struct Pause<R: Reactor> {
     package let attempt: Int
     package let interruptions: Int
     package let time: Duration
-    /// The name of the step that has failed, if it has one. What cancels that step ends the pause.
+    /// The name of the failed step; nil if it has none. Cancelling that name ends the pause.
     package let step: EffectID?
 
-    /// About 32 000 years. Clocks end the process if a deadline has more seconds than an `Int64`
-    /// (Swift 6.3 on Linux).
+    /// About 32 000 years. Why a limit: a clock ends the process if the seconds of a deadline do
+    /// not fit into an `Int64` (Swift 6.3 on Linux).
     package static var longest: Duration { .seconds(1_000_000_000_000) }
 
     package init(

@@ -7,14 +7,14 @@ public enum Recovery: Sendable {
     /// The session receives the action again after this time. Side effects outside the session may
     /// happen twice, so pass ``Sink/key`` to the services that you call.
     ///
-    /// After a failure, the time is at least a second. The journal stores it, and it also passes
-    /// while the process is stopped. The session stays in memory until then, so wait minutes, not
-    /// weeks. If three processes end in succession while the effects run, the action is abandoned,
-    /// because it may be the cause.
+    /// After a failure, a time below a second counts as a second. The journal stores the time. It
+    /// also passes while the process is stopped. The session stays in memory until then, so wait
+    /// minutes, not weeks. If three processes end in succession while the effects run, the action
+    /// is abandoned, because it may be the cause.
     ///
-    /// The pause has the name of the step that has failed. If that name is cancelled, or a step
-    /// with the policy ``EffectPolicy/latest`` replaces it, the session does not receive the
-    /// action again.
+    /// The pause has the name of the failed step. If an effect cancels that name, or a step of that
+    /// name with the policy ``EffectPolicy/latest`` begins, the session does not receive the action
+    /// again.
     case runAgain(after: Duration)
 
     /// After the end of its process, the session receives the action again as soon as it is loaded.

@@ -37,7 +37,8 @@ final class RunningSteps {
     private var sweepAt = 64
     private(set) var cancellations: UInt64 = 0
 
-    // Pauses have a limit of their own: a service that is down must not keep other effects waiting.
+    // Pauses have their own limit. Why: a service that is down must not use up the places of other
+    // effects.
     var isFull: Bool { running.count - pauses >= Self.runningLimit }
 
     var isFullOfPauses: Bool { pauses >= Self.runningLimit }

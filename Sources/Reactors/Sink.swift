@@ -44,14 +44,14 @@ public struct Sink<Mutation: Sendable, Activity: Sendable>: Sendable {
     /// An idempotency key for a service that this step calls: `session.generation.action.step`.
     ///
     /// The key is the same in each attempt (``Recovery/runAgain(after:)``), also in another
-    /// process. No other step has it, as long as the journal is not restored from a copy: then
-    /// numbers are used again. Its last part is the place of the `.run` in the action's
+    /// process. No other step has it, with one exception: after the journal was restored from a
+    /// copy, numbers are used again. Its last part is the place of the `.run` in the action's
     /// effect: 1, 2, 3 in sequence. Each branch of a `.merge` counts separately: `2.1.3`. So the
     /// key stays the same only if each attempt returns the same effect. If a step makes several
     /// calls, append something to the key for each.
     ///
-    /// It consists of visible ASCII. It has at most about 200 bytes, and more only if `.merge` is
-    /// nested deeply. Readers of the session can guess it.
+    /// The key is visible ASCII. It has at most about 200 bytes, or more if `.merge` is nested
+    /// deeply. It is no secret: readers of the session can guess it.
     ///
     /// A ``ReactorHost`` has a random name in place of the session and the generation. There the
     /// key is stable only within the process.

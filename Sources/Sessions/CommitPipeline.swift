@@ -61,7 +61,7 @@ package final class CommitPipeline {
         unanswered < limits.unanswered && uncommittedBytes < limits.uncommittedBytes
     }
 
-    /// Whether there is room for work that nobody waits for: requests keep the other half.
+    /// Whether there is room for work that nobody waits for. It may use half; requests may use all.
     var hasHalfOfRoom: Bool {
         unanswered < limits.unanswered / 2 && uncommittedBytes < limits.uncommittedBytes / 2
     }

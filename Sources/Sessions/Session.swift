@@ -361,7 +361,7 @@ package final class Session {
     /// Ends the session because nobody uses it.
     func expire() {
         guard case .awake(let machine) = life else { return }
-        // Searches would find it until the journal has removed the session's rows.
+        // Otherwise searches find the session until the journal has removed all of its rows.
         removeExpiry()
         decideEnd(machine)
     }

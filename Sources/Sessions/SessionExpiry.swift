@@ -4,35 +4,35 @@ internal import Storage
 
 /// Ends the sessions of a loop that nobody has used for the time that their reactor says.
 ///
-/// Design (ADR-0084): the expiry of a session is a row among its timers, and a ``TimerSearch``
-/// finds it when it is due. The row is a lower bound. Actions do not write it, because their
-/// records have times. So the session is loaded then, and decides: it gets a later row, or ends.
-/// Readers leave no records. So each node postpones the rows of the sessions that have readers at
-/// it, whatever its searches do: when the first reader comes, when the last one leaves, and every
-/// ten seconds in between.
+/// Design (ADR-0084): a session that may expire has a row among its timers. The row's time is a
+/// lower bound, because actions do not write the row: their records have times. When the row is
+/// due, a ``TimerSearch`` finds it, and a loop loads the session. The session then ends, or the row
+/// gets a later time. Readers leave no record, so their node postpones the row, independently of
+/// searches: when the first reader comes, when the last one leaves, and every ten seconds between.
 ///
-/// Each time is set a sixteenth later than necessary. So the row is written at most once in a
-/// sixteenth, also if readers come and go often, and a killed node loses no time of reading.
+/// Each new time is a sixteenth of the session's time later than necessary. So readers write the
+/// row at most once in that sixteenth, even if they come and go often. If a node is killed, the row
+/// already covers the time for which it had readers.
 package final class SessionExpiry {
     unowned let table: SessionTable
     /// The feeds that have readers.
     private var read: [ObjectIdentifier: Feed] = [:]
 
-    /// The shortest time after which a session expires. Readers postpone it several times
-    /// in this time.
+    /// The shortest time after which a session expires. Readers postpone the expiry several times
+    /// within it (``readersEvery``).
     package static let shortest = Duration.seconds(60)
-    /// The time after which the sessions that have readers are postponed again.
+    /// The time between two calls of ``postponeRead()``.
     package static let readersEvery = Duration.seconds(10)
     /// How far a node's clock may be from the database's, in milliseconds: a node that exceeds this
     /// is not ready. Each node stamps its records with its own clock.
     private static let clockSlack: Int64 = 120_000
     /// How long a row must be due before its session is loaded, in milliseconds. By then each node
-    /// has postponed the sessions that have readers, even if it writes late.
+    /// with readers has postponed the row, even if it writes late.
     static let grace: Int64 = 30_000
-    /// A day, in milliseconds: how long a reader postpones the expiry of a session whose reactor
-    /// has no time at this node. Other nodes may have one.
+    /// A day, in milliseconds: how long a reader postpones the expiry of a session if this node has
+    /// no time for its reactor. Other nodes may have one.
     private static let unknownLife: Int64 = 86_400_000
-    /// The bytes that an end counts as while its commit is under way.
+    /// How many bytes an end counts as until it is committed.
     private static let endBytes = 1_024
 
     init(_ table: SessionTable) { self.table = table }
@@ -75,9 +75,9 @@ package final class SessionExpiry {
 
     // MARK: Looking
 
-    /// Loads the sessions whose rows have been due for the grace time. They end, or get later rows.
-    /// While half of the room for commits is taken, nothing is loaded: the next search finds them
-    /// again.
+    /// Loads the sessions whose rows have been due for ``grace`` (in a cluster, for two minutes
+    /// more). They end, or their rows get later times. While half of the room for commits is taken,
+    /// loads none: the next search finds them again.
     ///
     /// - Parameter done: called once, on this loop; never if the process ends first.
     package func examine(_ found: [DueTimer], then done: @escaping () -> Void) {
@@ -127,7 +127,7 @@ extension Session {
         if persistence == nil { waitForTimer() }
     }
 
-    /// Removes the row, because the reactor's sessions no longer expire.
+    /// Removes the row, because the session ends now, or its reactor's sessions no longer expire.
     func removeExpiry() { change(to: nil) }
 
     private func change(to timer: SessionTimer?) {

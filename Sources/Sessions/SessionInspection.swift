@@ -6,8 +6,8 @@ package import Storage
 ///
 /// Design: if the journal keeps records, their range is read from the journal, because the journal
 /// trims them by itself. This reads no record. As for every request, an awake session replies after
-/// its decisions are committed. Timers are read in the queue of pages, because their actions may be
-/// as large as a page.
+/// its decisions are committed. To read the timers of a sleeping session, a request waits in the
+/// queue for pages of logs, because the timers' actions may be as large as a page.
 extension SessionTable {
     /// The result of ``inspect(_:then:)``.
     package enum Inspection {
@@ -23,8 +23,8 @@ extension SessionTable {
     /// Finds a session in memory or in the journal. Calls `act` on this loop: at once if the
     /// journal has no archive, else later.
     ///
-    /// - Parameter request: The client, and whether it still waits; if not, `act` may
-    ///   not be called.
+    /// - Parameter request: The client, and whether it still waits. If it no longer does, `act` is
+    ///   perhaps never called.
     package func inspect(
         _ id: SessionID, for request: RebuildQueue.Request,
         then act: @escaping (Inspection) -> Void

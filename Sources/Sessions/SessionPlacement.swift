@@ -15,7 +15,7 @@ package protocol SessionPlacement: AnyObject {
 
     // MARK: Coming into memory
 
-    /// Whether this process may have another session.
+    /// Whether this loop may claim or create another session.
     var hasRoom: Bool { get }
 
     /// Loads a session if this process may have it. Ends the load with

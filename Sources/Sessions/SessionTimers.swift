@@ -145,7 +145,8 @@ extension Session {
         else { return }
         if timer.begun >= RunningAction.beginLimit {
             let minutes = min(10 << min(timer.begun - RunningAction.beginLimit, 8), 1_440)
-            // Apart from each other, so that one that ends the process does so before the others.
+            // The same starts may have counted harmless timers of other sessions. At random, these
+            // fire at other times than the one that ends the process.
             timer.due = now + .random(in: 60_000...90_000) * Int64(minutes)
             EffectLog(session: self).failed(
                 at: .effect,
@@ -174,7 +175,7 @@ extension Session {
 
     /// Whether timers may fire: not while the session is stubbed, and not while a commit that
     /// changes timers is under way. Why: a timer that sets itself again at once would otherwise be
-    /// ahead of a slow journal without a bound. A late timer waits until it is counted.
+    /// ahead of a slow journal without a bound. A late timer waits for the commit that counts it.
     private func mayFire(_ machine: any Machine) -> Bool {
         var next = uncommitted.first
         while let step = next {

@@ -48,7 +48,7 @@ package final class Step {
     package var records: CommittedRecords?
     /// The session's timers before the step; nil if the step changes none.
     var timersBefore: SessionTimers?
-    /// Whether it counts that a late timer is about to fire; see ``Session/countLateTimer()``.
+    /// Whether it counts an attempt of a late timer; see ``Session/countLateTimer()``.
     var countsLateTimer = false
     /// The work of effects, carried out after the commit, in this order.
     var effects: [EffectOrder] = []

@@ -16,8 +16,9 @@ package final class TimerQueue {
     /// When timers fire again after a failed commit.
     private var resumes = Int64.min
     package private(set) var firedCount: UInt64 = 0
-    /// The sessions whose late timer this process has counted. It lives on, so a failed commit, or
-    /// a sleep before the timer has fired, says nothing about the timer's action.
+    /// The sessions whose late timer this process has counted. Why only once: three counts mean
+    /// that three processes ended. If a commit fails, or the session is evicted before the timer
+    /// fires, this process has not ended. Emptied at 65 536; then it may count a timer again.
     private var counted: Set<SessionID> = []
 
     /// Sleeping sessions have an entry if they are due within this many milliseconds.

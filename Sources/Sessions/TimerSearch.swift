@@ -2,8 +2,8 @@ package import Feeds
 package import Storage
 internal import Synchronization
 
-/// Finds rows that are due: timers of sleeping sessions, also those of the next minute, or expiry
-/// rows.
+/// Finds one kind of rows: timers of sleeping sessions that are overdue or due within a minute, or
+/// expiry rows that are due.
 ///
 /// Design: like ``WorkSearch``, whose rules it shares. A search reads the timers in the order in
 /// which they are due, page by page. It starts again twice a minute. It reads the next page when
@@ -53,7 +53,7 @@ package final class TimerSearch: Sendable {
 
     private func read(after place: TimerPosition, added: Int) {
         let now = now()
-        // Sessions that expire are not expected. They are examined when they have.
+        // An expiry row gets no entry in the queue, so it is found only once it is due.
         let end = kind == .actions ? now + TimerQueue.horizon : now
         finder.findTimers(kind, after: place, before: end) { [self] result in
             guard case .success(let page) = result,

@@ -125,7 +125,8 @@ extension TypedMachine {
 
     func recover(_ saved: RunningAction, in session: Session) {
         var action = saved
-        // A journal that another program has changed may have any number, and these are counted on.
+        // If another program changed the journal, these may be any numbers. Adding to them must not
+        // overflow.
         action.begun = min(max(saved.begun, 0), RunningAction.countLimit)
         action.attempt = min(max(saved.attempt, 1), RunningAction.countLimit)
         do {

@@ -110,8 +110,8 @@ package final class WorkSearch: Sendable {
     /// For each session, whether this node wakes it. Returns nil if this node wakes none of them,
     /// and none of the later ones.
     ///
-    /// Sessions of reactors that are not hosted are skipped. Why: each search would
-    /// load them again.
+    /// Skips sessions of reactors that this process does not host. Why: they cannot work here, so
+    /// each search would load them again.
     func wakes(_ sessions: [WorkingSession]) -> [Bool]? {
         guard !state.withLock({ $0.progress.isStopped }) else { return nil }
         let members = ownership?.members

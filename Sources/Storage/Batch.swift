@@ -117,7 +117,7 @@ package struct RunningAction: Sendable, Equatable {
     /// an effect that traps would end every process that receives the action again.
     package static let beginLimit = 3
 
-    /// Counts of a journal are taken as this if they are higher.
+    /// The highest count that is read from a journal. A higher one is taken as this.
     package static let countLimit = 1_000_000
 
     package init(

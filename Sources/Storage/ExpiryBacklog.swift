@@ -29,7 +29,7 @@ package final class ExpiryBacklog: Sendable {
 
     /// The maximum number of sessions in a step.
     package static let step = 1_000
-    /// The maximum number of sessions that wait to be postponed. Others have to ask again.
+    /// The maximum number of sessions that wait to be postponed; then ``postpone(_:until:)`` fails.
     private static let limit = 1_000_000
 
     private let state = Mutex(State())
@@ -38,10 +38,11 @@ package final class ExpiryBacklog: Sendable {
 
     package var isEmpty: Bool { state.withLock { $0.postponed.isEmpty && $0.place == nil } }
 
-    /// Whether times of readers wait to be written. The next start adds missing rows.
+    /// Whether postponed sessions wait, which a shutdown must still write. Missing rows need not be
+    /// written then: the next start adds them.
     package var hasPostponed: Bool { state.withLock { !$0.postponed.isEmpty } }
 
-    /// - Returns: false if too many sessions wait.
+    /// - Returns: false if too many sessions wait. Nothing is postponed then; call it again later.
     @discardableResult
     package func postpone(_ key: SessionKey, until due: Int64) -> Bool {
         state.withLock { state in
@@ -52,7 +53,7 @@ package final class ExpiryBacklog: Sendable {
     }
 
     /// Adds rows to the sessions that have none, a sixteenth later than necessary. Why: a reader
-    /// that came before the row was added does not write it again for so long.
+    /// may have postponed a row that did not exist yet. It does so again only after that sixteenth.
     package func addMissing(_ lives: [String: Int64]) {
         guard !lives.isEmpty else { return }
         state.withLock { ($0.lives, $0.place) = (lives.mapValues { $0 + $0 / 16 }, 0) }

@@ -15,8 +15,8 @@ package struct SessionTimer: Sendable, Equatable {
     /// The `Idempotency-Key` that the timer's action has in the action log and in events: visible
     /// ASCII, as keys of clients are. Other bytes of the name, and `%`, are percent-encoded.
     ///
-    /// - Parameter action: The number of the timer's action. Why not ``number``: an effect that
-    ///   waits may set the same timer again after it has fired, and each key is of one action.
+    /// - Parameter action: The number of the timer's action. Why not ``number``: an effect may wait
+    ///   until the timer has fired and then set it again. Both firings would have the same key.
     package func key(of action: UInt64) -> String {
         var key = "timer:"
         for byte in name.text.utf8 {
@@ -26,7 +26,7 @@ package struct SessionTimer: Sendable, Equatable {
         return key + ":\(action)"
     }
 
-    /// A sentence about a value that no program can have written; nil if there is none.
+    /// A sentence that says why no server can have written this timer; nil if one can.
     var fault: String? {
         let bytes = name.text.utf8
         if bytes.isEmpty || bytes.count > Self.nameLimit

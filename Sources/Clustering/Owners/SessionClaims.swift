@@ -32,10 +32,10 @@ final class SessionClaims {
     private var homes = Routes<SessionID>()
     private(set) var counts = ClaimCounts()
 
-    /// The number of sessions that wait to be given up at which ``hasRoom`` becomes false.
+    /// While this many sessions wait to be given up, ``hasRoom`` is false.
     ///
-    /// Why none is dropped: a session that this node owns and does not have would not be woken for
-    /// its timers, by any node.
+    /// Why none is dropped: this node would own a session that is not in its memory. Then no node
+    /// would wake the session for its timers.
     var releaseLimit = 100_000
     private static let callLimit = 1_000
 
@@ -44,8 +44,8 @@ final class SessionClaims {
     var members: Members { ownership.members }
     var homeRest: Int64 { ownership.homeRest }
 
-    /// Whether this node may claim and create sessions. If not, those that have left memory wait
-    /// too long to be given up. So at most ``releaseLimit`` and those in memory wait.
+    /// Whether this loop may claim and create sessions: not while ``releaseLimit`` sessions wait to
+    /// be given up. Meanwhile only sessions that are already in memory can join them.
     var hasRoom: Bool { leaving.count + failed.count < releaseLimit }
 
     /// Whether this node may own sessions.

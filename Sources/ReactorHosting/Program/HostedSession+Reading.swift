@@ -10,10 +10,10 @@ extension HostedSession {
     /// The shown state: first the current one, then one for each version, even if it is equal.
     ///
     /// The stream waits for a slow reader. At most `limit` elements and 64 KiB of the session's
-    /// stream wait in memory, and the rest in the session's history. Fewer elements wait if those
-    /// of all streams together have too many bytes. If the history no longer has the next element,
-    /// the stream throws `ReaderTooSlow`. It skips no element before that, except one that this
-    /// program cannot decode.
+    /// stream wait in memory, and the rest in the session's history. Fewer elements wait in memory
+    /// while the waiting elements of all streams exceed their budget. If the history no longer has
+    /// the next element, the stream throws `ReaderTooSlow`. It skips no element before that, except
+    /// one that this program cannot decode.
     ///
     /// The stream continues if the session moves to another node. It ends when the session or the
     /// server ends, and at once if no session of this reactor has the id.

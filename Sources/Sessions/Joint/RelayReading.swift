@@ -18,13 +18,13 @@ package struct RelayReading {
         case over
         /// The events after the last block are no longer kept.
         case lost
-        /// The relay has ended, but not the session: ``open(_:)`` has to follow. After a pause, if
-        /// the relay had a problem or has sent nothing, because the session cannot be read now.
+        /// The relay has ended, but not the session: call ``open(_:)`` after this pause. It is not
+        /// zero if the relay had a problem or sent nothing: the session cannot be read now.
         case reopen(after: Duration)
     }
 
     /// The pauses while a session cannot be read. Each is twice as long as the one before. Why: a
-    /// session that is quarantined may stay so until the next program.
+    /// session may stay quarantined until the program is replaced.
     package static let pauses = (first: Duration.milliseconds(250), longest: Duration.seconds(16))
 
     private let number: UInt64
@@ -95,7 +95,7 @@ package struct RelayReading {
         end = report.end
     }
 
-    /// The next step; nil: nothing has arrived, or too many blocks are unread.
+    /// The next step; nil: nothing has arrived, or there is no room for another unread block.
     package mutating func next() -> Step? {
         guard unread.count < limit else { return nil }
         while let block = held ?? blocks.next() {
@@ -131,7 +131,7 @@ package struct RelayReading {
 
     /// The oldest unread block was read.
     ///
-    /// - Returns: whether ``next()`` returned no block until now, because too many were unread.
+    /// - Returns: whether ``next()`` returned no block until now because there was no room.
     package mutating func wasRead() -> Bool {
         let hasWaited = unread.count == limit || held != nil
         unread.removeFirst()

@@ -3,14 +3,15 @@ internal import Feeds
 
 /// The blocks of one reader in this process that the reader has not read yet.
 ///
-/// Those of all readers count together, as optional bytes of the ``WorkBudget``. A reader may
-/// always have one block. Why: reading it is what makes room for the next one.
+/// If they have more than 64 KiB, they count as optional bytes of the ``WorkBudget``, which all
+/// readers share. A reader may always have one block, even if there is no room for it. Why: if it
+/// had none, no read would ever ask for the next one.
 struct UnreadBlocks {
     private let work: WorkBudget
     /// The oldest first.
     private var sizes: Deque<Int> = []
     private var bytes = 0
-    /// Nil while they are few, or there is no room for the only block.
+    /// Nil while they have at most 64 KiB, or there is no room for the only block.
     private var charge: WorkCharge?
 
     init(_ work: WorkBudget) { self.work = work }
