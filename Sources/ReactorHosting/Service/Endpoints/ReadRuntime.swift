@@ -1,5 +1,4 @@
 internal import Feeds
-internal import Feeds
 internal import Sessions
 internal import Storage
 
