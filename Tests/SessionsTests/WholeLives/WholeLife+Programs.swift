@@ -55,7 +55,10 @@ extension WholeLife {
             let records = rig.journal.all.filter { $0.session == id }
             guard let key = records.last?.key, let truth = truth(of: key) else { continue }
             guard Set(everything.filter { $0.session == id }.map(\.generation)).count == 1 else {
-                checkGenerations(program.reader, of: id)
+                // The reading drops a reset. Without a snapshot after it, nothing shows it.
+                if program.reader.selection.hasSnapshot {
+                    checkGenerations(program.reader, of: id)
+                }
                 continue
             }
             let isDeleted = records.contains { $0.kind == .deleted }
