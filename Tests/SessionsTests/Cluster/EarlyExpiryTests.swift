@@ -14,10 +14,7 @@ struct EarlyExpiryTests {
     private static let grace: Int64 = 150_000
 
     private func rigs(_ count: Int = 2) throws -> (ClusterRig, Registration) {
-        let ledger = try Registration.ledger()
-        let rigs = ClusterRig(count, [ledger])
-        for index in 0..<count { rigs[index].table.limits.sessionExpiry = .milliseconds(Self.life) }
-        return (rigs, ledger)
+        try ClusterRig.ofExpiringLedgers(count, life: Self.life)
     }
 
     private func search(_ rigs: ClusterRig, _ index: Int) throws -> TimerSearch {

@@ -72,3 +72,15 @@ extension Rig {
         table.expiry.examine(found) {}
     }
 }
+
+extension ClusterRig {
+    /// Nodes that host a ledger, whose sessions expire.
+    static func ofExpiringLedgers(
+        _ count: Int, life milliseconds: Int64
+    ) throws -> (ClusterRig, Registration) {
+        let ledger = try Registration.ledger()
+        let rigs = ClusterRig(count, [ledger])
+        for rig in rigs.rigs { rig.table.limits.sessionExpiry = .milliseconds(milliseconds) }
+        return (rigs, ledger)
+    }
+}
