@@ -41,7 +41,7 @@ struct HostTimerTests {
             case .ring(let number): .just(.ring(number))
             case .many(let count):
                 .concat(
-                    (0..<count).map { .schedule("t\($0)", after: .seconds($0), .ring($0)) })
+                    (1...count).map { .schedule("t\($0)", after: .seconds($0), .ring($0)) })
             case .decline:
                 .concat(
                     .cancel("close"), .schedule("x", after: .zero, .close), .refuse("no", "No."))
