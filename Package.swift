@@ -382,6 +382,7 @@ let fuzzing: [String: [Target.Dependency]] = [
     "Chunks": ["Wire", "WireFeeds"],
     "Events": ["Wire", "WireFeeds"],
     "Links": ["Wire", "WireFeeds"],
+    "Patches": ["JSONCoding"],
     "Positions": ["Feeds", "Storage"],
     "Records": ["Storage"],
     "Requests": ["Wire", "WireFeeds"],

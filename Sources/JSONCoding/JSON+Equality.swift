@@ -15,21 +15,45 @@ extension JSON {
 }
 
 extension JSONValue {
-    fileprivate func isSame(as other: JSONValue) -> Bool {
+    /// Whether both are one value, as in ``JSON/areSame(_:_:)``.
+    func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let one), .number(let other)):
             JSONDecimal(Array(one.utf8)[...]).isSame(as: JSONDecimal(Array(other.utf8)[...]))
         case (.array(let one), .array(let other)):
-            one.elementsEqual(other) { $0.isSame(as: $1) }
-        case (.object(let one), .object(let other)):
-            Self.sorted(one).elementsEqual(Self.sorted(other)) {
-                $0.key.utf8.elementsEqual($1.key.utf8) && $0.value.isSame(as: $1.value)
-            }
+            one.count == other.count && one.elementsEqual(other) { $0.isSame(as: $1) }
+        case (.object(let one), .object(let other)): Self.areSame(one, other)
         default: self == other
         }
     }
 
-    private static func sorted(_ members: [Member]) -> [Member] {
-        members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    private static func areSame(_ one: [Member], _ other: [Member]) -> Bool {
+        guard one.count == other.count else { return false }
+        // Most objects have their members in one order.
+        let equal = zip(one, other).prefix { JSONText.areEqual($0.key, $1.key) }.count
+        guard zip(one[..<equal], other).allSatisfy({ $0.value.isSame(as: $1.value) }) else {
+            return false
+        }
+        return equal == one.count || haveSame(one[equal...], other[equal...])
+    }
+
+    /// Whether members that are in another order are the same. Two of one name never are.
+    private static func haveSame(_ one: ArraySlice<Member>, _ other: ArraySlice<Member>) -> Bool {
+        var table = JSONKeyTable(forKeys: one.count)
+        for (index, member) in one.enumerated() {
+            let isNew = table.add(index + 1, JSONKeyTable.hash(of: member.key)) {
+                JSONText.areEqual(one[one.startIndex + $0 - 1].key, member.key)
+            }
+            guard isNew else { return false }
+        }
+        var isFound = Array(repeating: false, count: one.count)
+        return other.allSatisfy { member in
+            let found = table.first(JSONKeyTable.hash(of: member.key)) {
+                JSONText.areEqual(one[one.startIndex + $0 - 1].key, member.key)
+            }
+            guard let found, !isFound[found - 1] else { return false }
+            isFound[found - 1] = true
+            return one[one.startIndex + found - 1].value.isSame(as: member.value)
+        }
     }
 }
