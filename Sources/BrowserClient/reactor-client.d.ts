@@ -208,7 +208,7 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   subscribe(listener: () => void): () => void;
   /**
    * The shown state: the same object until it changes. Unchanged parts of a new state are the same
-   * objects as before.
+   * objects as before: do not change a state in place.
    */
   getSnapshot(): R["State"] | undefined;
   /** State, status and pending together: the same object until one of them changes. */

@@ -1,6 +1,25 @@
 import { ReactorClient } from "../../Sources/BrowserClient/reactor-client.js";
 
-/** A server of one session that the test writes. */
+/** A patch (RFC 6902) that makes one value of another: members by name, elements by index. */
+export function difference(old, value, path = "") {
+  if (old === value) return [];
+  const isObject = (one) => !!one && typeof one === "object";
+  if (!isObject(old) || !isObject(value) || Array.isArray(old) !== Array.isArray(value)) {
+    return [{ op: "replace", path, value }];
+  }
+  const place = (key) => `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const gone = Object.keys(old).filter((key) => !Object.hasOwn(value, key)).reverse();
+  return [
+    ...gone.map((key) => ({ op: "remove", path: place(key) })),
+    ...Object.keys(value).flatMap((key) =>
+      Object.hasOwn(old, key)
+        ? difference(old[key], value[key], place(key))
+        : [{ op: "add", path: place(key), value: value[key] }]
+    ),
+  ];
+}
+
+/** A server of one session that the test writes. States are patches for those who ask for them. */
 export class Fake {
   changes = [];
   keepsStates = true;
@@ -9,6 +28,10 @@ export class Fake {
   /** The response that is no stream, if there is one. */
   refuse = () => undefined;
   #streams = [];
+  /** The names of the events that were sent. */
+  sent = [];
+  /** The states by their positions. */
+  #states = new Map();
   /** Called when a stream is opened. */
   onOpen = () => {};
   #opened;
@@ -36,7 +59,8 @@ export class Fake {
     const stream = new ReadableStream({
       start: (controller) => {
         signal.addEventListener("abort", () => controller.error(signal.reason));
-        this.#streams.push({ url, controller });
+        const after = new URL(url).searchParams.get("after");
+        this.#streams.push({ url, controller, state: this.#states.get(after) });
         this.#opened();
         this.onOpen();
       },
@@ -46,9 +70,22 @@ export class Fake {
 
   /** An event on the newest stream whose target has a text. */
   send(name, position, data, target = "/events") {
-    const text = `event: ${name}\nid: aaaaaaaa.${position}\ndata: ${JSON.stringify(data)}\n\n`;
     const stream = this.#streams.filter((one) => one.url.includes(target)).pop();
+    const state = name === "state" ? data : name === "snapshot" ? data.state : stream.state;
+    if (name === "state" && stream.url.includes("form=patch") && stream.state !== undefined) {
+      [name, data] = ["patch", difference(stream.state, data)];
+    }
+    this.sent.push(name);
+    stream.state = this.remember(position, state);
+    const text = `event: ${name}\nid: aaaaaaaa.${position}\ndata: ${JSON.stringify(data)}\n\n`;
     stream.controller.enqueue(new TextEncoder().encode(text));
+  }
+
+  /** Notes the state at a position. */
+  remember(position, state) {
+    const copy = structuredClone(state);
+    this.#states.set(`aaaaaaaa.${position}`, copy);
+    return copy;
   }
 
   /** Whether this number of streams was opened whose target has a text. @param {string} target @param {number} count */

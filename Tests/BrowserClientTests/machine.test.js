@@ -360,7 +360,7 @@ test("C1: sessions share a stream, which is replaced before the old one ends", (
   const demand = { states: true, pulses: false, activities: false };
   for (const session of ["a", "b"]) client.receive("follow", session, { demand, predicts: false, start: "present" });
   const [first] = streams(client.wait(50));
-  assert.equal(first.target, "/v1/events?session=a&session=b&ids=own&only=states");
+  assert.equal(first.target, "/v1/events?session=a&session=b&ids=own&only=states&form=patch");
   client.receive("streamOpened", first.id, head);
   client.bytes("event: a/snapshot\nid: a/aaaaaaaa.4\ndata: 1\n\n");
   client.receive("follow", "c", { demand, predicts: false, start: "present" });
@@ -368,7 +368,7 @@ test("C1: sessions share a stream, which is replaced before the old one ends", (
   const [second] = streams(outputs);
   assert.equal(
     second.target,
-    "/v1/events?session=a&session=b&session=c&ids=own&only=states&after=aaaaaaaa.4,-,-",
+    "/v1/events?session=a&session=b&session=c&ids=own&only=states&form=patch&after=aaaaaaaa.4,-,-",
   );
   assert.ok(!kinds(outputs).includes("closeStream"));
   assert.deepEqual(client.receive("streamOpened", second.id, head)[0], ["closeStream", first.id]);

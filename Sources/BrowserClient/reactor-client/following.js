@@ -1,6 +1,7 @@
 // The incoming part: positions, event streams, and the events of a session, each once and in order.
 
 import { json } from "./attempts.js";
+import { patched, share } from "./patching.js";
 
 /** @import { Block, Demand, Delivery, Position, Snapshot, StreamEvent } from "./types.d.ts" */
 
@@ -126,6 +127,14 @@ export class SessionReader {
   isStale = false;
   /** A `reset` has come, and its snapshot has not; or the state is a saved one that is not continued. */
   awaitsSnapshot = false;
+  /**
+   * The state at `seen`, to which a patch applies; undefined while it is not known. Reading a
+   * state beside the stream does not change it.
+   * @type {{ value: unknown } | undefined}
+   */
+  base;
+  /** The newest state, whose parts later ones share. @type {unknown} */
+  newest;
 
   /** @param {Position} [after] */
   constructor(after) {
@@ -137,15 +146,22 @@ export class SessionReader {
     return this.awaitsSnapshot || this.isStale ? undefined : this.confirmed;
   }
 
-  /** Begins with a saved state. @param {Position} position @param {boolean} isContinued */
-  restore(position, isContinued) {
+  /** Begins with a saved state. @param {Position} position @param {unknown} state @param {boolean} isContinued */
+  restore(position, state, isContinued) {
     this.confirmed = position;
     this.awaitsSnapshot = !isContinued;
+    this.newest = state;
+    this.base = isContinued ? { value: state } : undefined;
+  }
+
+  /** @param {unknown} state one that nobody has yet */
+  share(state) {
+    return this.newest = share(this.newest, state);
   }
 
   /** The following events do not keep the state current. */
   forgetState() {
-    this.confirmed = undefined;
+    this.confirmed = this.base = undefined;
     this.isStale = false;
   }
 
@@ -156,6 +172,7 @@ export class SessionReader {
    */
   skips(position) {
     if (!this.seen || this.awaitsSnapshot || reaches(this.seen, position)) return false;
+    this.base = undefined;
     this.isStale = !!this.confirmed;
     return true;
   }
@@ -181,6 +198,7 @@ export class SessionReader {
       // To resume from the position of the reset would skip the snapshot after it.
       this.awaitsSnapshot = demand.states || !!demand.pulses;
       this.seen = this.awaitsSnapshot ? undefined : position;
+      this.base = undefined;
       return ["reset", reason(block.data)];
     }
     if (name === "end") {
@@ -188,10 +206,15 @@ export class SessionReader {
       return ["ended", why === "unknown" || why === "forbidden" ? why : "deleted"];
     }
     if (!position) return ["malformed", `the event ${name} has no position`];
+    // Of such a stream the state does not follow the events.
+    if (!demand.states) this.base = undefined;
     try {
       return name === "snapshot" ? this.#snapshot(block, position, demand) : this.#event(block, position, demand);
     } catch (error) {
-      return ["malformed", `the event ${name} is not JSON: ${error}`];
+      // After a patch that does not apply, the next connection asks for none: then the same version
+      // comes as a state.
+      this.base = undefined;
+      return ["malformed", `the event ${name} cannot be read: ${error}`];
     }
   }
 
@@ -222,10 +245,12 @@ export class SessionReader {
     /** @type {Snapshot} */
     const snapshot = { origin: "stream", position };
     if (!demand.states) snapshot.pulses = value;
-    else if (demand.pulses && value && Object.keys(value).sort().join() === "pulses,state") {
-      snapshot.state = { value: value.state };
-      snapshot.pulses = value.pulses;
-    } else snapshot.state = { value }; // Of a reactor without pulses.
+    else {
+      const hasBoth = demand.pulses && value && Object.keys(value).sort().join() === "pulses,state";
+      if (hasBoth) snapshot.pulses = value.pulses;
+      // Of a reactor without pulses it is the state.
+      snapshot.state = this.base = { value: this.share(hasBoth ? value.state : value) };
+    }
     const { current } = this;
     this.seen = position;
     // A state that was read can be newer. After a reset only the snapshot counts.
@@ -241,14 +266,19 @@ export class SessionReader {
    * @param {Block} block @param {Position} position @param {Demand} demand
    * @returns {Delivery | undefined}
    */
-  #event({ name, data, cause }, position, demand) {
+  #event({ name, data, cause, isPatch }, position, demand) {
     const { seen, current } = this;
     // R7: drops events at or before the position that is seen, and those of another life.
     if (this.awaitsSnapshot || (seen && (seen.generation !== position.generation || reaches(seen, position)))) {
       return undefined;
     }
-    const event = { name, position, value: name && JSON.parse(data), cause };
-    const isState = name === "state";
+    const isState = isPatch || name === "state";
+    let value = name && JSON.parse(data);
+    if (isState) {
+      value = this.newest = isPatch ? patched(this.base, value) : share(this.newest, value);
+      this.base = { value };
+    }
+    const event = { name, position, value, cause };
     const isCovered = !!current && reaches(current, position);
     this.seen = position;
     if (demand.states && !isCovered) {

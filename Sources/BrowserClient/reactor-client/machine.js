@@ -32,6 +32,8 @@ export class ClientMachine {
   followed = new Set();
   /** The number of sessions that the server accepts on one stream, as far as is known (C2). */
   mostSessions = Infinity;
+  /** Whether the server knows patches of states, as far as is known (C8). */
+  acceptsPatches = true;
   /** The time at which the streams are to change. */
   planTime = Infinity;
   /** The sessions whose links have changed in this input. @type {Set<string>} */

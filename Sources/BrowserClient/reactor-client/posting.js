@@ -124,7 +124,7 @@ export class Posting {
   /** Begins with a state that the outbox has kept. @param {Saved} saved @param {Position} [after] */
   showSaved({ position, state }, after) {
     const { link } = this;
-    link.reader.restore(position, after?.text === position.text);
+    link.reader.restore(position, state, after?.text === position.text);
     this.kept = position.text;
     link.change.advancesBase = true;
     link.deliver("snapshot", { origin: "saved", position, state: { value: state } });

@@ -134,7 +134,8 @@ export class Reading extends SessionAttempt {
       link.change.advancesBase = true;
       // R10: it may contain a request that is not answered.
       link.posting?.observe(at, undefined, { isWhole: true, opened: machine.uptime });
-      link.deliver("snapshot", { origin: "reading", position: at, state: { value: found.state } });
+      const state = { value: link.reader.share(found.state) };
+      link.deliver("snapshot", { origin: "reading", position: at, state });
     }
     this.retry("the answer is not confirmed");
   }

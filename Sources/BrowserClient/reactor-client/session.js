@@ -38,25 +38,6 @@ export class Listeners {
   }
 }
 
-/**
- * Copies a new value, but reuses the old objects for equal parts, so that a comparison by identity
- * shows what has changed. Both are JSON, whose depth the server bounds.
- *
- * @param {any} old @param {any} value
- */
-function share(old, value) {
-  if (!old || !value || typeof old !== "object" || typeof value !== "object") return value;
-  if (Array.isArray(old) !== Array.isArray(value)) return value;
-  const keys = Object.keys(value);
-  let isSame = keys.length === Object.keys(old).length;
-  for (const key of keys) {
-    const has = Object.hasOwn(old, key);
-    if (has) value[key] = share(old[key], value[key]);
-    isSame &&= has && value[key] === old[key];
-  }
-  return isSame ? old : value;
-}
-
 /** @param {string} text */
 function checkPosition(text) {
   if (!position(String(text))) throw new TypeError(`"${text}" is not a session position`);
@@ -259,7 +240,7 @@ export class Session {
     // A program that continues after the position of a state that was read would miss events.
     if (origin !== "reading") this.position = text;
     if (pulses) this.#pulses = new Map(Object.entries(pulses));
-    if (state) this.confirmed = /** @type {R["State"]} */ (state.value = share(this.confirmed, state.value));
+    if (state) this.confirmed = /** @type {R["State"]} */ (state.value);
     if (origin !== "saved") this.#endReset(pulses ?? state?.value);
     if (state && origin !== "saved") {
       this.#events.call({ kind: "present", state: /** @type {R["State"]} */ (state.value), position: text });
@@ -284,7 +265,7 @@ export class Session {
   /** @param {Event} event @param {boolean} isConfirmed */
   #version({ position: { text }, value, cause }, isConfirmed) {
     this.position = text;
-    const state = /** @type {R["State"]} */ (share(this.confirmed, value));
+    const state = /** @type {R["State"]} */ (value);
     if (isConfirmed) {
       this.confirmed = state;
       this.#endReset(value);

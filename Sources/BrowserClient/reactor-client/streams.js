@@ -39,6 +39,8 @@ export class Stream extends Attempt {
   #awaited = new Map();
   /** Something of each session has come: where they began makes no difference any more. @type {boolean | undefined} */
   hasBegun;
+  /** The states of this connection may come as patches of those before. */
+  #isPatched = false;
   #decoder;
   /** A larger `retry:` later means that the server drains. @type {number | undefined} */
   #firstRetry;
@@ -69,13 +71,16 @@ export class Stream extends Attempt {
 
   /** The request of the next connection, which resumes each session by what is seen of it. @returns {Request} @override */
   request() {
-    const { machine, sessions, live, start } = this;
+    const { demand, machine, sessions, live, start } = this;
     const isNew = start !== "present";
+    // C8: only where each state before is known, or comes as a snapshot.
+    let asksForPatches = machine.acceptsPatches && demand.states;
     this.#awaited.clear();
     const entries = sessions.map((one) => {
       if (!live.has(one)) return "x";
       const { reader } = machine.link(one);
       if (isNew) reader.beginAgain();
+      asksForPatches &&= reader.seen ? !!reader.base : !isNew;
       this.#awaited.set(one, reader.seen ?? "-");
       return reader.seen ?? "-";
     });
@@ -87,10 +92,13 @@ export class Stream extends Attempt {
     let target = isJoint
       ? `/v1/events?${sessions.map((one) => `session=${one}&`).join("")}ids=own&`
       : `/v1/sessions/${sessions}/events?`;
-    target += demandText(this.demand);
+    target += demandText(demand);
+    if (asksForPatches) target += "&form=patch";
     if (isNew && entries.includes("-")) target += `&from=${start}`;
     if (entries.some((one) => one !== "-")) target += `&after=${vector(entries)}`;
-    return { method: "GET", target: this.#redirect ?? target, fields: { Accept: "text/event-stream" } };
+    target = this.#redirect ?? target;
+    this.#isPatched = target.includes("&form=patch");
+    return { method: "GET", target, fields: { Accept: "text/event-stream" } };
   }
 
   /** @param {Response} response */
@@ -132,6 +140,7 @@ export class Stream extends Attempt {
         return this.#breakOff(problem.detail, this.#retryWait);
       }
       const [session, block] = this.#block(event);
+      block.isPatch = this.#isPatched && block.name === "patch";
       const fault = machine.links.get(session)?.feed(block, this);
       if (fault) return this.#breakOff(fault);
     }
@@ -225,8 +234,14 @@ export class Stream extends Attempt {
     const target = status === 307 || status === 308 ? machine.targetOf(response.field("location")) : undefined;
     const hasNone = code === "unknown_path";
     const hasFewer = code === "too_many_sessions" || status === 414 || status === 431;
-    if (code === "unknown_session" && isAlone) { for (const one of [...live]) machine.link(one).over("unknown"); }
-    else if (target && ++this.#redirects % 4) {
+    if (code === "unknown_parameter" && this.#isPatched) {
+      machine.acceptsPatches = false;
+      this.begin();
+    } else if (code === "unknown_session" && isAlone) {
+      for (const one of [...live]) {
+        machine.link(one).over("unknown");
+      }
+    } else if (target && ++this.#redirects % 4) {
       this.#redirect = target;
       this.begin();
     } else if (!isAlone && (hasNone || hasFewer)) {

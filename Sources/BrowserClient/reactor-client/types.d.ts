@@ -76,9 +76,18 @@ export interface StreamEvent {
   cause?: string | undefined;
 }
 
+/** Of a patch of the state (RFC 6902). */
+export interface Operation {
+  op: string;
+  path: string;
+  value?: unknown;
+}
+
 export interface Block {
   name: string;
   data: string;
+  /** Whether a state comes as a patch of the one before. */
+  isPatch?: boolean;
   position: Position | undefined;
   cause?: string | undefined;
 }
