@@ -39,10 +39,24 @@ extension ClientMachine {
         for session in stream.live {
             entries[session] = links[session]?.reader.seen.map(VectorEntry.position) ?? .nothing
         }
-        stream.begin(entries, within: limits)
-        let target = stream.takeRedirect() ?? stream.target { entries[$0] ?? .nothing }
+        let asksForPatches = asksForPatches(stream)
+        let target =
+            stream.takeRedirect()
+            ?? stream.target(asksForPatches: asksForPatches) { entries[$0] ?? .nothing }
+        stream.begin(target, entries, within: limits)
         streams[id] = stream
         return .stream(target)
+    }
+
+    /// C8: only if each state before is known, or comes as a snapshot.
+    private func asksForPatches(_ stream: StreamConnection) -> Bool {
+        guard streams.acceptsPatches, stream.demand.states else { return false }
+        return stream.live.allSatisfy { session in
+            guard let reader = links[session]?.reader, reader.seen != nil else {
+                return stream.shape.start == .present
+            }
+            return reader.patchBase != nil
+        }
     }
 
     private mutating func retireStreams() {
@@ -190,6 +204,11 @@ extension ClientMachine {
             } else {
                 retry(.stream(stream.id), why: response.reasonToWait, at: now)
             }
+        // C8: for instance an older server.
+        case 400
+        where ["unknown_parameter", "bad_form"].contains(refusal?.code) && stream.isPatched:
+            streams.acceptsPatches = false
+            begin(.stream(stream.id), at: now)
         case 404 where refusal?.code == "unknown_path" && isShared:
             divide(stream, most: 1, at: now)
         // C2: the limit of the server, or of a proxy, is below this client's.

@@ -15,6 +15,15 @@ package enum Delivery: Equatable, Sendable {
     case reset(reason: String)
     case ended(EndReason)
     case status(SessionStatus)
+
+    /// The same with the text of a state that has come as a patch.
+    package var withTexts: Delivery {
+        guard case .state(var event, let isConfirmed) = self, case .value = event.content else {
+            return self
+        }
+        event.content = .text(event.data)
+        return .state(event, isConfirmed: isConfirmed)
+    }
 }
 
 /// The reason why a send is not in the outbox.
@@ -82,17 +91,25 @@ package struct SessionSnapshot: Equatable, Sendable {
 package struct StreamEvent: Equatable, Sendable {
     package var name: String
     package var position: StreamPosition
-    /// JSON.
-    package var data: [UInt8]
+    package var content: EventContent
     /// The key of the request that has led to it, if the server says so.
     package var cause: String?
 
-    package init(name: String, position: StreamPosition, data: [UInt8], cause: String? = nil) {
+    package init(
+        name: String, position: StreamPosition, content: EventContent, cause: String? = nil
+    ) {
         self.name = name
         self.position = position
-        self.data = data
+        self.content = content
         self.cause = cause
     }
+
+    package init(name: String, position: StreamPosition, data: [UInt8], cause: String? = nil) {
+        self.init(name: name, position: position, content: .text(data), cause: cause)
+    }
+
+    /// JSON. Made anew each time, if the event has come as a patch.
+    package var data: [UInt8] { content.text }
 }
 
 /// A change of a shown state: that of the unconfirmed actions, or of the state below them (R3).

@@ -18,6 +18,7 @@ struct ServiceRefusals {
     ])
     static let stream = ServiceRefusals(codes: [
         "forbidden", "unknown_pulse", "unknown_session", "too_many_sessions", "unknown_path",
+        "unknown_parameter", "bad_form",
     ])
     static let read = ServiceRefusals(codes: ["session_ended", "unknown_session"])
 }

@@ -145,7 +145,8 @@ struct SessionLink: Sendable {
     /// Begins with a saved state. Returns the state to deliver; nil if states are not followed.
     mutating func restore(_ saved: SavedState) -> SessionSnapshot? {
         guard demand.states, let state = saved.state else { return nil }
-        reader.restore(saved.position, isContinued: following?.after == saved.position)
+        reader.restore(
+            saved.position, state, isContinued: following?.after == saved.position)
         kept = saved.position
         advanceBase()
         return SessionSnapshot(.saved, position: saved.position, state: state)

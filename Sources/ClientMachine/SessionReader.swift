@@ -7,6 +7,10 @@ struct StreamBlock: Equatable {
     var data: [UInt8]
     var position: StreamPosition?
     var cause: String?
+    /// Whether a state comes as a patch of the one before (C8).
+    var isPatch = false
+
+    var isState: Bool { isPatch || name == "state" }
 
     /// That of an `end` or a `reset`.
     var reason: String? {
@@ -29,6 +33,9 @@ struct SessionReader: Equatable, Sendable {
     /// A `reset` has come, and its snapshot has not: nothing before that can be continued. Likewise
     /// while the state is one of an earlier life of the program, and is not continued.
     private(set) var awaitsSnapshot = false
+    /// The state at `seen`, to which a patch applies; nil while it is not known (C8). A state that
+    /// was read beside the stream is not it.
+    private(set) var patchBase: EventContent?
 
     init(after position: StreamPosition? = nil) { seen = position }
 
@@ -42,9 +49,10 @@ struct SessionReader: Equatable, Sendable {
     /// Begins with a state that was saved.
     ///
     /// - Parameter isContinued: whether the events continue it; else a snapshot takes its place.
-    mutating func restore(_ position: StreamPosition, isContinued: Bool) {
+    mutating func restore(_ position: StreamPosition, _ state: [UInt8], isContinued: Bool) {
         confirmed = position
         awaitsSnapshot = !isContinued
+        patchBase = isContinued ? .text(state) : nil
     }
 
     /// The position up to which everything is seen; nil if the state is not the one there.
@@ -59,13 +67,14 @@ struct SessionReader: Equatable, Sendable {
     var isCurrent: Bool { confirmed != nil && !isStale && !awaitsSnapshot }
 
     /// Forgets the state, because the following events do not keep it current.
-    mutating func forgetState() { (confirmed, isStale) = (nil, false) }
+    mutating func forgetState() { (confirmed, isStale, patchBase) = (nil, false, nil) }
 
     /// Whether a stream that was opened without a position begins after what another one has
     /// brought meanwhile. The state is not continued then.
     mutating func skips(to position: StreamPosition) -> Bool {
         guard let seen, !awaitsSnapshot, !seen.reaches(position) else { return false }
         isStale = confirmed != nil
+        patchBase = nil
         return true
     }
 
@@ -89,6 +98,8 @@ struct SessionReader: Equatable, Sendable {
         guard let position = block.position else {
             return .malformed("the event \(block.name) has no position")
         }
+        // The state does not follow the events of such a stream.
+        if !demand.states { patchBase = nil }
         switch block.name {
         case "": return advance(position, demand)
         case "snapshot": return snapshot(block, position, demand)
@@ -114,6 +125,7 @@ struct SessionReader: Equatable, Sendable {
         // position of the reset would skip the snapshot.
         seen = demand.hasSnapshot ? nil : block.position
         awaitsSnapshot = demand.hasSnapshot
+        patchBase = nil
         return .deliver(.reset(reason: block.reason ?? ""))
     }
 
@@ -133,6 +145,7 @@ struct SessionReader: Equatable, Sendable {
             snapshot.pulses = block.data
         }
         seen = position
+        patchBase = snapshot.state.map(EventContent.text)
         // A state that was read meanwhile can be newer. After a reset only the snapshot counts.
         if !awaitsSnapshot, !isStale, let confirmed, confirmed.reaches(position) {
             snapshot.state = nil
@@ -147,18 +160,37 @@ struct SessionReader: Equatable, Sendable {
         _ block: StreamBlock, _ position: StreamPosition, _ demand: Demand
     ) -> Reading {
         guard isNew(position) else { return .nothing }
+        let content: EventContent
+        do throws(EventContent.PatchFailure) {
+            content = try self.content(of: block)
+        } catch {
+            return .malformed("a patch does not apply: \(error.reason)")
+        }
         let isContinued = seen != nil
         seen = position
         let event = StreamEvent(
-            name: block.name, position: position, data: block.data, cause: block.cause)
-        let isCovered = !isStale && confirmed.map { $0.reaches(position) } ?? false
-        if demand.states, block.name != "state" {
-            continueState(to: position, isContinued)
-        } else if demand.states, !isCovered {
-            (confirmed, isStale) = (position, false)
+            name: block.isState ? "state" : block.name, position: position, content: content,
+            cause: block.cause)
+        guard block.isState else {
+            if demand.states { continueState(to: position, isContinued) }
+            return .deliver(.event(event))
         }
-        return .deliver(
-            block.name == "state" ? .state(event, isConfirmed: !isCovered) : .event(event))
+        patchBase = content
+        let isCovered = !isStale && confirmed.map { $0.reaches(position) } ?? false
+        if demand.states, !isCovered { (confirmed, isStale) = (position, false) }
+        return .deliver(.state(event, isConfirmed: !isCovered))
+    }
+
+    /// After a patch that does not apply, the next connection asks for none: then the same version
+    /// comes as a state (C8).
+    private mutating func content(
+        of block: StreamBlock
+    ) throws(EventContent.PatchFailure) -> EventContent {
+        guard block.isPatch else { return .text(block.data) }
+        guard let base = patchBase.take() else {
+            throw EventContent.PatchFailure(reason: "the state before is not known")
+        }
+        return try base.patched(by: block.data)
     }
 
     private mutating func advance(_ position: StreamPosition, _ demand: Demand) -> Reading {

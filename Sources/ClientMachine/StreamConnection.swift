@@ -40,6 +40,8 @@ struct StreamConnection: Sendable {
     /// The first `retry:` of the connection; a larger one later means that the server is draining.
     private var firstRetry: Int?
     private var hasBlock = false
+    /// Whether states may come as patches of those before.
+    private(set) var isPatched = false
     /// The target to which the server has redirected the stream. Only the next connection uses it.
     private var redirect: String?
     /// Redirects in a row.
@@ -96,10 +98,13 @@ struct StreamConnection: Sendable {
     }
 
     /// The target that resumes each session by what is seen of it.
-    func target(_ entry: (SessionName) -> VectorEntry) -> String {
+    ///
+    /// - Parameter asksForPatches: whether states may come as patches.
+    func target(asksForPatches: Bool, _ entry: (SessionName) -> VectorEntry) -> String {
         if let log { return log.target }
         var items = demand.queryItems
         let entries = sessions.map { over.contains($0) ? .over : entry($0) }
+        if asksForPatches { items.append(Self.patchesItem) }
         if isShared { items = sessions.map { "session=\($0)" } + ["ids=own"] + items }
         if entries.contains(.nothing) {
             switch shape.start {
@@ -115,9 +120,16 @@ struct StreamConnection: Sendable {
         return path + "?" + items.joined(separator: "&")
     }
 
-    /// - Parameter entries: how each live session is resumed.
-    mutating func begin(_ entries: [SessionName: VectorEntry], within limits: ClientLimits) {
+    private static let patchesItem = "form=patch"
+
+    /// - Parameters:
+    ///   - target: that of the request.
+    ///   - entries: how each live session is resumed.
+    mutating func begin(
+        _ target: String, _ entries: [SessionName: VectorEntry], within limits: ClientLimits
+    ) {
         phase = .opening
+        isPatched = target.contains("&\(Self.patchesItem)")
         awaited = entries
         decoder = Self.makeDecoder(limits)
         firstRetry = nil
@@ -204,7 +216,7 @@ struct StreamConnection: Sendable {
         guard isOpen else { return nil }
         var incoming = Incoming(isOfLog: isOfLog)
         var hasEvents = false
-        let form = BlockForm(sessions: sessions, members: members)
+        let form = BlockForm(sessions: sessions, members: members, isPatched: isPatched)
         try decoder.receive(bytes.span) { event in
             hasEvents = true
             guard incoming.problem == nil else { return }
@@ -229,6 +241,7 @@ struct StreamConnection: Sendable {
 private struct BlockForm {
     let sessions: [SessionName]
     let members: Set<SessionName>
+    let isPatched: Bool
 
     /// The session and the block that an event is about; nil if it is the connection's own, or of a
     /// session that is not on this stream.
@@ -237,6 +250,7 @@ private struct BlockForm {
             name: event.name, data: Array(event.data.utf8), position: nil, cause: event.cause)
         guard sessions.count > 1 else {
             block.position = StreamPosition(event.lastEventID)
+            block.isPatch = isPatched && block.name == "patch"
             return (sessions[0], block)
         }
         let id = Self.split(event.lastEventID)
@@ -245,6 +259,7 @@ private struct BlockForm {
             return nil
         }
         block.name = event.name.isEmpty ? "" : name.rest
+        block.isPatch = isPatched && block.name == "patch"
         if let id, id.session == name.session { block.position = StreamPosition(id.rest) }
         return (session, block)
     }

@@ -11,6 +11,8 @@ struct StreamTable: Sendable {
     var followed: [SessionName] = []
     /// The number of sessions that the server accepts on one stream, as far as is known (C2).
     var mostSessions = Int.max
+    /// Whether the server knows patches of states, as far as is known (C8).
+    var acceptsPatches = true
     /// The uptime at which the plan is made anew; nil: it is not.
     var planTime: Duration?
 

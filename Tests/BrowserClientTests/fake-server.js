@@ -19,7 +19,7 @@ export function difference(old, value, path = "") {
   ];
 }
 
-/** A server of one session that the test writes. States are patches for those who ask for them. */
+/** A server of one session that the test writes. States are patches on a stream that asks for them. */
 export class Fake {
   changes = [];
   keepsStates = true;

@@ -248,20 +248,22 @@ test("C8: after a patch that does not apply the same version comes as a state, a
 });
 
 test("C8: a server that does not know patches is asked without them, at once and from then on", () => {
-  const client = new Client();
-  client.follow({ predicts: false });
-  client.receive("streamOpened", client.stream.id, response(400, '{"code":"unknown_parameter","detail":"form"}'));
-  client.receive("streamEnded", client.stream.id);
-  assert.deepEqual(targets(client).map((one) => one.includes("form=patch")), [true, false]);
-  assert.equal(newest(client).kind, "connecting");
-  open(client);
-  client.bytes(
-    block("snapshot", "aaaaaaaa.4", "4") + block("patch", "aaaaaaaa.5.1", "0") + block("state", "aaaaaaaa.5", "5"),
-  );
-  assert.equal(client.state, 5);
-  assert.deepEqual(news(client).map(([kind]) => kind), ["snapshot", "event", "state"], "it has a pulse of this name");
-  cut(client);
-  assert.equal(targets(client).pop().includes("form=patch"), false);
+  for (const code of ["unknown_parameter", "bad_form"]) {
+    const client = new Client();
+    client.follow({ predicts: false });
+    client.receive("streamOpened", client.stream.id, response(400, JSON.stringify({ code, detail: "form" })));
+    client.receive("streamEnded", client.stream.id);
+    assert.deepEqual(targets(client).map((one) => one.includes("form=patch")), [true, false]);
+    assert.equal(newest(client).kind, "connecting");
+    open(client);
+    client.bytes(
+      block("snapshot", "aaaaaaaa.4", "4") + block("patch", "aaaaaaaa.5.1", "0") + block("state", "aaaaaaaa.5", "5"),
+    );
+    assert.equal(client.state, 5);
+    assert.deepEqual(news(client).map(([kind]) => kind), ["snapshot", "event", "state"], "it has a pulse of this name");
+    cut(client);
+    assert.equal(targets(client).pop().includes("form=patch"), false);
+  }
 });
 
 test("C8: the same refusal of a stream that did not ask for patches is as any other", () => {

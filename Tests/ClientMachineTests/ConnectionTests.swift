@@ -16,7 +16,7 @@ struct ConnectionTests {
         let streams = client.wait(.milliseconds(50)).streams
         #expect(
             streams.map(\.request.target) == [
-                "/v1/events?session=room&session=other&ids=own&only=states"
+                "/v1/events?session=room&session=other&ids=own&only=states&form=patch"
             ])
         #expect(streams.first?.request.value("Accept") == "text/event-stream")
     }
@@ -25,7 +25,8 @@ struct ConnectionTests {
         var client = try Client()
         _ = client.receive(.follow(room, states))
         let streams = client.wait(.milliseconds(50)).streams
-        #expect(streams.map(\.request.target) == ["/v1/sessions/room/events?only=states"])
+        #expect(
+            streams.map(\.request.target) == ["/v1/sessions/room/events?only=states&form=patch"])
     }
 
     @Test func `C1: a change opens the new stream by the vector, then closes the old one`() throws {
@@ -36,7 +37,7 @@ struct ConnectionTests {
         let outputs = client.wait(.milliseconds(50))
         #expect(
             outputs.streams.map(\.request.target) == [
-                "/v1/events?session=room&session=other&ids=own&only=states&after=aaaaaaaa.4,-"
+                "/v1/events?session=room&session=other&ids=own&only=states&form=patch&after=aaaaaaaa.4,-"
             ])
         #expect(outputs.closed.isEmpty)
         // Both run for a moment: R7 drops what comes twice.
@@ -208,7 +209,7 @@ struct ConnectionTests {
         #expect(
             client.wait(.milliseconds(50)).streams.map(\.request.target) == [
                 "/v1/events?session=room&session=other&ids=own&only=pulses,activities&pulse=a&pulse=b",
-                "/v1/sessions/large/events?only=states",
+                "/v1/sessions/large/events?only=states&form=patch",
             ])
         #expect(client.machine.status(name("idle")).link == .idle)
     }
@@ -221,12 +222,13 @@ struct ConnectionTests {
         let outputs = client.refuse(shared, 404, "unknown_path")
         #expect(
             outputs.streams.map(\.request.target) == [
-                "/v1/sessions/room/events?only=states", "/v1/sessions/other/events?only=states",
+                "/v1/sessions/room/events?only=states&form=patch",
+                "/v1/sessions/other/events?only=states&form=patch",
             ])
         _ = client.receive(.follow(name("third"), states))
         #expect(
             client.wait(.milliseconds(50)).streams.map(\.request.target) == [
-                "/v1/sessions/third/events?only=states"
+                "/v1/sessions/third/events?only=states&form=patch"
             ])
     }
 
@@ -264,7 +266,7 @@ struct ConnectionTests {
         let again = try #require(client.wait(.seconds(1)).streams.first?.id)
         #expect(
             client.refuse(again, 404, "unknown_path").streams.map(\.request.target) == [
-                "/v1/sessions/room/events?only=states"
+                "/v1/sessions/room/events?only=states&form=patch"
             ])
     }
 
@@ -279,7 +281,7 @@ struct ConnectionTests {
         let again = client.receive(.streamEnded(stream, failure: nil)).streams
         #expect(
             again.map(\.request.target) == [
-                "/v1/sessions/room/events?only=states&after=aaaaaaaa.4"
+                "/v1/sessions/room/events?only=states&form=patch&after=aaaaaaaa.4"
             ])
     }
 

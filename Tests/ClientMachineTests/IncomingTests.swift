@@ -317,7 +317,7 @@ struct IncomingTests {
         _ = client.event(stream, "reset", "aaaaaaaa.9", #"{"reason":"trimmed"}"#)
         _ = client.receive(.streamEnded(stream, failure: "cut"))
         let next = client.wait(.milliseconds(250)).streams
-        #expect(next.map(\.request.target) == ["/v1/sessions/room/events?only=states"])
+        #expect(next.map(\.request.target) == ["/v1/sessions/room/events?only=states&form=patch"])
     }
 
     // R10

@@ -75,7 +75,7 @@ struct StreamEndTests {
             .credential(outputs.asked[0].id, Credential(authorization: "b")))
         #expect(
             next.streams.map(\.request.target) == [
-                "/v1/sessions/room/events?only=states&after=aaaaaaaa.4"
+                "/v1/sessions/room/events?only=states&form=patch&after=aaaaaaaa.4"
             ])
     }
 
@@ -99,7 +99,7 @@ struct StreamEndTests {
         // The next attempt uses the original address again.
         #expect(
             client.wait(.seconds(1)).streams.map(\.request.target) == [
-                "/v1/sessions/room/events?only=states"
+                "/v1/sessions/room/events?only=states&form=patch"
             ])
     }
 
@@ -118,7 +118,7 @@ struct StreamEndTests {
         #expect(client.receive(.streamEnded(moved.id, failure: failure)).streams.isEmpty)
         #expect(
             client.wait(.seconds(1)).streams.map(\.request.target) == [
-                "/v1/sessions/room/events?only=states"
+                "/v1/sessions/room/events?only=states&form=patch"
             ])
     }
 
@@ -147,7 +147,7 @@ struct StreamEndTests {
         let again = client.receive(.streamEnded(stream, failure: nil)).streams
         #expect(
             again.map(\.request.target) == [
-                "/v1/events?session=room&session=other&ids=own&only=states&after=aaaaaaaa.4,x"
+                "/v1/events?session=room&session=other&ids=own&only=states&form=patch&after=aaaaaaaa.4,x"
             ])
     }
 
@@ -164,7 +164,7 @@ struct StreamEndTests {
         _ = try client.answer(outputs.requests.first?.id, 201)
         #expect(
             client.wait(.milliseconds(50)).streams.map(\.request.target) == [
-                "/v1/sessions/room/events?only=states"
+                "/v1/sessions/room/events?only=states&form=patch"
             ])
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import JSONCoding
 import Testing
 import Wire
 
@@ -13,6 +14,15 @@ private func vectors<Vectors: Decodable>(
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let file = folder.appendingPathComponent("../ClientVectors/\(name).json")
     return try JSONDecoder().decode(type, from: try Data(contentsOf: file))
+}
+
+/// As ``vectors(_:as:)``, with the text of each number.
+private func patchVectors() throws -> [JSONValue] {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    let file = folder.appendingPathComponent("../ClientVectors/patches.json")
+    let all = try JSON.decode(JSONValue.self, from: Array(try Data(contentsOf: file)))
+    guard case .array(let cases)? = all["cases"] else { return [] }
+    return cases
 }
 
 private struct StreamVectors: Decodable {
@@ -117,6 +127,21 @@ struct VectorTests {
         }
     }
 
+    @Test func `a patch gives this state, or does not apply`() throws {
+        let cases = try patchVectors()
+        #expect(cases.count > 60)
+        for one in cases {
+            let texts = try ["state", "patch"].map { name in
+                var bytes: [UInt8] = []
+                try JSON.encode(try #require(one[name]), into: &bytes)
+                return bytes
+            }
+            let base = EventContent.text(texts[0])
+            let found = try? base.patched(by: texts[1])
+            #expect(found == one["result"].map(EventContent.value), "\(one)")
+        }
+    }
+
     @Test func `a vector has an entry for each session`() throws {
         for one in try vectors("positions", as: PositionVectors.self).vectors {
             let entries = try one.entries.map { text -> VectorEntry in
@@ -148,9 +173,10 @@ struct VectorTests {
         }
     }
 
-    @Test func `own actions are shown once, whatever comes first`() throws {
+    @Test(arguments: [false, true])
+    func `own actions are shown once, whatever comes first`(withPatches: Bool) throws {
         for transcript in try vectors("overlays", as: OverlayVectors.self).transcripts {
-            var client = try OverlayClient()
+            var client = try OverlayClient(withPatches: withPatches)
             for (number, step) in transcript.steps.enumerated() {
                 try client.perform(step)
                 let name = "\(transcript.name), step \(number)"
@@ -177,7 +203,12 @@ private struct OverlayClient {
     private(set) var applied: [UInt64] = []
     private(set) var failed: [UInt64] = []
 
-    init() throws { client = try Client() }
+    private let withPatches: Bool
+
+    init(withPatches: Bool) throws {
+        client = try Client()
+        self.withPatches = withPatches
+    }
 
     mutating func perform(_ step: OverlayStep) throws {
         if step.follow == true {
@@ -194,7 +225,15 @@ private struct OverlayClient {
             let cause = step.cause.map { name in
                 name.hasPrefix("$") ? keys[(Int(name.dropFirst()) ?? 0) - 1] : name
             }
-            read(client.event(id, event, step.position ?? "", step.data ?? "", cause: cause))
+            let isPatch =
+                withPatches && event == "state"
+                && client.machine.links[room]?.reader.patchBase != nil
+            let data = step.data ?? ""
+            read(
+                client.event(
+                    id, isPatch ? "patch" : event, step.position ?? "",
+                    isPatch ? #"[{"op":"replace","path":"","value":\#(data)}]"# : data,
+                    cause: cause))
         }
         if let number = step.answer {
             let body =

@@ -234,7 +234,7 @@ export class Stream extends Attempt {
     const target = status === 307 || status === 308 ? machine.targetOf(response.field("location")) : undefined;
     const hasNone = code === "unknown_path";
     const hasFewer = code === "too_many_sessions" || status === 414 || status === 431;
-    if (code === "unknown_parameter" && this.#isPatched) {
+    if (/^(unknown_parameter|bad_form)$/.test(code) && this.#isPatched) {
       machine.acceptsPatches = false;
       this.begin();
     } else if (code === "unknown_session" && isAlone) {

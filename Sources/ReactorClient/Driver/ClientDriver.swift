@@ -163,9 +163,10 @@ final class ClientDriver: Sendable {
     /// their callers read contains them (R6).
     private func deliver(_ news: SessionNews) async {
         guard let session = news.session, !news.deliveries.isEmpty else { return }
-        if outbox.keepsStates { remember(news.deliveries, of: session, news.sink) }
-        await news.sink?.receive(news.deliveries)
-        for case .outcome(let number, let outcome) in news.deliveries {
+        let deliveries = news.deliveries.map(\.withTexts)
+        if outbox.keepsStates { remember(deliveries, of: session, news.sink) }
+        await news.sink?.receive(deliveries)
+        for case .outcome(let number, let outcome) in deliveries {
             report(outcome, of: number, in: session)
         }
     }

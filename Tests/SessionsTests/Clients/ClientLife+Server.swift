@@ -189,8 +189,9 @@ extension ClientLife {
             }
         }
         let capacities = [nil, nil, 40, 400]
-        flight.call = server.serve(
-            flight.request, capacity: flight.isStream ? any(capacities) ?? nil : nil)
+        let capacity = flight.isStream ? any(capacities) ?? nil : nil
+        guard let (request, patched) = patched(flight.request) else { return refusePatches(flight) }
+        flight.call = server.serve(request, capacity: capacity, patched: patched)
         if flight.client == nil { remove(flight) }
     }
 

@@ -40,6 +40,11 @@ final class ClientLife {
     let keepsEverything: Bool
     /// Whether other processes write to the journal too.
     let hasOthers: Bool
+    let patchForm: PatchForm
+    /// Apart from `generator`: what is drawn for patches changes no other draw.
+    private var patchGenerator: SeededGenerator
+    /// The patches that have left the server, and those of them that do not apply.
+    private(set) var patchCounts = (all: 0, impossible: 0)
     private let followsPulses: [Bool]
     var flights: [Flight] = []
     private var keyBodies: [String: (client: String, body: [UInt8])] = [:]
@@ -57,11 +62,19 @@ final class ClientLife {
     /// The life as it was; nil if it is not recorded.
     private(set) var story: [String]?
 
-    init(seed: UInt64, hasOthers: Bool = false, isRecorded: Bool = false) throws {
+    /// - Parameter patchForm: nil: it is drawn.
+    init(
+        seed: UInt64, hasOthers: Bool = false, patchForm: PatchForm? = nil,
+        isRecorded: Bool = false
+    ) throws {
         self.seed = seed
         self.hasOthers = hasOthers
         story = isRecorded ? [] : nil
         var generator = SeededGenerator(seed: seed)
+        var patchGenerator = SeededGenerator(seed: ~seed)
+        let forms = [PatchForm.patches, .patches, .wholeStates, .unknownParameter]
+        self.patchForm = patchForm ?? forms.randomElement(using: &patchGenerator) ?? .patches
+        self.patchGenerator = patchGenerator
         func draw<Value>(_ values: Value...) -> Value {
             values[Int.random(in: 0..<values.count, using: &generator)]
         }
@@ -96,7 +109,7 @@ final class ClientLife {
         self.generator = generator
         clients = (0..<count).map { SimulatedClient("c\($0)", self, clientLimits) }
         record(
-            "clocks \(clocks), \(sessions.count) sessions, \(tokens.areNeeded ? "tokens, " : "")"
+            "clocks \(clocks), \(self.patchForm), \(sessions.count) sessions, \(tokens.areNeeded ? "tokens, " : "")"
                 + "\(limits.sessions) in memory, \(limits.retention)")
     }
 
@@ -121,6 +134,15 @@ final class ClientLife {
     func record(_ line: @autoclosure () -> String) {
         stepCount += 1
         if story != nil { story?.append("\(time) \(line())") }
+    }
+
+    func choosePatch() -> PatchedStream.Choice {
+        let draw = Int.random(in: 0..<40, using: &patchGenerator)
+        guard draw > 7 else { return .state }
+        patchCounts.all += 1
+        guard draw < 10, !isHealed else { return .patch }
+        patchCounts.impossible += 1
+        return .impossiblePatch
     }
 
     /// Below a limit.

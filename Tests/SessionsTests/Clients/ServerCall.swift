@@ -22,6 +22,8 @@ final class ServerCall {
     /// The time at which the client's token ends, in milliseconds; nil without one.
     var accessEnd: Int64?
     var options = RequestOptions()
+    /// Nil if states come whole.
+    private var patched: PatchedStream?
     private(set) var source = Source.none
     /// Kept beyond the end of the stream, which may be a call of its own.
     private var joint: JointCall?
@@ -32,9 +34,11 @@ final class ServerCall {
         case sessions(JointCall)
     }
 
-    init(token: UInt64, capacity: Int?) {
+    init(token: UInt64, capacity: Int?, patched: PatchedStream?) {
         self.token = token
-        self.capacity = capacity
+        // The client reads no part of a block before it is whole.
+        self.capacity = patched == nil ? capacity : nil
+        self.patched = patched
     }
 
     var isStream: Bool { head?.status == 200 && options.wantsStream }
@@ -82,9 +86,11 @@ final class ServerCall {
     func write(_ new: Span<UInt8>) -> Int {
         guard end == nil else { return new.count }
         let taken = min(new.count, capacity.map { max($0 - unread.count, 0) } ?? new.count)
-        for index in 0..<taken { bytes.append(new[index]) }
+        accept((0..<taken).map { new[$0] })
         return taken
     }
+
+    private func accept(_ new: [UInt8]) { bytes += patched?.translate(new) ?? new }
 
     func finish(_ how: End) {
         if end == nil { end = how }
@@ -96,7 +102,7 @@ final class ServerCall {
         guard end == nil, head != nil else { return }
         let isWhole = isBetweenEvents
         cancel()
-        if isWhole { bytes += last }
+        if isWhole { accept(last) }
         finish(isWhole ? .whole : .cut)
     }
 

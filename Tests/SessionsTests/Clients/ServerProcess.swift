@@ -184,9 +184,11 @@ final class ServerProcess: SessionOutput {
     }
 
     /// Serves a request. Its response is in the call, now or later.
-    func serve(_ sent: ClientRequest, capacity: Int? = nil) -> ServerCall {
+    func serve(
+        _ sent: ClientRequest, capacity: Int? = nil, patched: PatchedStream? = nil
+    ) -> ServerCall {
         lastToken += 1
-        let call = ServerCall(token: lastToken, capacity: capacity)
+        let call = ServerCall(token: lastToken, capacity: capacity, patched: patched)
         calls[call.token] = call
         do throws(Problem) {
             var request = try Self.parse(sent)
