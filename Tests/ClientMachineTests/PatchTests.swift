@@ -186,6 +186,17 @@ struct PatchTests {
         #expect(client.event(stream, "patch", "bbbbbbbb.2", add(2)).news == ["state@2=[1,2]"])
     }
 
+    @Test func `without the snapshot of a reset no patches are asked for`() throws {
+        var client = try Client()
+        let following = Following(demand: .init(states: true), start: .now)
+        let stream = try client.open(room, following: following)
+        _ = client.event(stream, "state", "aaaaaaaa.5", "[5]")
+        _ = client.bytes(stream, "event: reset\ndata: {\"reason\":\"trimmed\"}\n\n")
+        let next = try cut(&client, stream)
+        _ = client.bytes(next.id, "id: aaaaaaaa.9\n\n")
+        #expect(try cut(&client, next.id).request.target == withoutPatches + "&after=aaaaaaaa.9")
+    }
+
     @Test func `two streams of one session continue one state`() throws {
         var (client, earlier) = try opened()
         _ = client.receive(.follow(other, states))
