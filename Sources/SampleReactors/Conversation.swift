@@ -12,7 +12,7 @@ public struct Conversation: Reactor {
         case answer
         /// Stops the answer that is under way.
         case stop
-        /// Removes the messages after a question, and answers it again.
+        /// Removes the messages after a question, and begins another answer.
         case retry(question: Int)
     }
 
@@ -30,7 +30,7 @@ public struct Conversation: Reactor {
         case end(phase: Phase)
     }
 
-    /// What the newest answer is doing.
+    /// The phase of the newest answer.
     public enum Phase: String, Codable, Sendable {
         /// `failed` is an answer that waits until the model is asked again.
         case idle, answering, failed, stopped, complete
@@ -61,7 +61,7 @@ public struct Conversation: Reactor {
     public struct State: Codable, Equatable, Sendable {
         /// The newest token: an event for each.
         @Pulse public var token: Token?
-        /// What the newest answer is doing.
+        /// The phase of the newest answer: an event for each that begins or ends.
         @Pulse public var phase = Phase.idle
         /// Questions and answers take turns.
         public var messages: [Message] = []

@@ -1,5 +1,5 @@
 extension Conversation {
-    /// What a model is asked to continue.
+    /// The question, and the answer to continue.
     public struct Prompt: Sendable {
         /// The messages before the answer. The last is the question.
         public let messages: [Message]

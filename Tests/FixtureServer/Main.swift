@@ -56,7 +56,7 @@ enum Main {
             Hosted("chat", activities: ["typing"]) { Chat() },
             Hosted("job") { Job() },
             Hosted("countdown") { Countdown() },
-            Hosted("conversation") { Conversation(model: .scripted()) },
+            Hosted("conversation") { Conversation(model: .scripted(every: .milliseconds(5))) },
             Hosted("marks") { Conversation(model: marked) },
         ]
     }

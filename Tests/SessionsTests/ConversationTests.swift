@@ -77,7 +77,10 @@ struct ConversationTests {
         await receive(driver, "yes")
         await driver.receive(.end(phase: .complete)) { $0.phase = .complete }
         await driver.finish()
-        #expect(speller.asked.map { $0.messages.map(\.text) } == [["Well?"], ["Well?", "yes", "Sure?"]])
+        #expect(
+            speller.asked.map { $0.messages.map(\.text) } == [
+                ["Well?"], ["Well?", "yes", "Sure?"],
+            ])
         #expect(Set(speller.asked.map(\.key)).count == 2)
     }
 
@@ -123,7 +126,7 @@ struct ConversationTests {
         #expect(driver.state.messages.last?.text == "a")
     }
 
-    @Test func `retry removes what follows a question, and answers it again`() async {
+    @Test func `retry removes what follows a question, and begins another answer`() async {
         let speller = Speller("ok")
         let driver = driver(of: speller.model)
         for question in ["One?", "Two?"] {
