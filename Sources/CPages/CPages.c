@@ -84,6 +84,9 @@ static const uint8_t react_js[] = {
 static const uint8_t reactor_client_adopting_js[] = {
 #embed "../BrowserClient/reactor-client/adopting.js"
 };
+static const uint8_t reactor_client_ag_ui_js[] = {
+#embed "../BrowserClient/reactor-client/ag-ui.js"
+};
 static const uint8_t reactor_client_attempts_js[] = {
 #embed "../BrowserClient/reactor-client/attempts.js"
 };
@@ -156,6 +159,15 @@ static const uint8_t reactor_client_streams_js[] = {
 static const uint8_t reactor_client_tickets_js[] = {
 #embed "../BrowserClient/reactor-client/tickets.js"
 };
+static const uint8_t demo_conversation_css[] = {
+#embed "../Demo/conversation.css"
+};
+static const uint8_t demo_conversation_html[] = {
+#embed "../Demo/conversation.html"
+};
+static const uint8_t demo_conversation_js[] = {
+#embed "../Demo/conversation.js"
+};
 static const uint8_t demo_demo_css[] = {
 #embed "../Demo/demo.css"
 };
@@ -164,6 +176,9 @@ static const uint8_t demo_demo_html[] = {
 };
 static const uint8_t demo_demo_js[] = {
 #embed "../Demo/demo.js"
+};
+static const uint8_t demo_network_js[] = {
+#embed "../Demo/network.js"
 };
 
 static const char html[] = "text/html; charset=utf-8";
@@ -201,6 +216,7 @@ static const struct page pages[] = {
     PAGE("/outbox-indexeddb.js", javascript, outbox_indexeddb_js),
     PAGE("/react.js", javascript, react_js),
     PAGE("/reactor-client/adopting.js", javascript, reactor_client_adopting_js),
+    PAGE("/reactor-client/ag-ui.js", javascript, reactor_client_ag_ui_js),
     PAGE("/reactor-client/attempts.js", javascript, reactor_client_attempts_js),
     PAGE("/reactor-client/calls.js", javascript, reactor_client_calls_js),
     PAGE("/reactor-client/driver.js", javascript, reactor_client_driver_js),
@@ -225,9 +241,13 @@ static const struct page pages[] = {
     PAGE("/reactor-client/storage.js", javascript, reactor_client_storage_js),
     PAGE("/reactor-client/streams.js", javascript, reactor_client_streams_js),
     PAGE("/reactor-client/tickets.js", javascript, reactor_client_tickets_js),
+    PAGE("/demo/conversation.css", css, demo_conversation_css),
+    PAGE("/demo/conversation.html", html, demo_conversation_html),
+    PAGE("/demo/conversation.js", javascript, demo_conversation_js),
     PAGE("/demo/demo.css", css, demo_demo_css),
     PAGE("/demo", html, demo_demo_html),
     PAGE("/demo/demo.js", javascript, demo_demo_js),
+    PAGE("/demo/network.js", javascript, demo_network_js),
 };
 
 size_t page_count(void) { return sizeof pages / sizeof pages[0]; }

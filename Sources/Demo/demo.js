@@ -2,38 +2,13 @@
 // be switched off.
 
 import { ReactorClient } from "../reactor-client.js";
+import { Network } from "./network.js";
 
 const CHAT = "demo-chat";
 const JOB = "demo-job";
 const COUNTDOWN = "demo-countdown";
 const STEPS = 60;
 const SECONDS = 10;
-
-/** A network of its own: `fetch` fails while it is off, and what was under way ends. */
-class Network {
-  isOn = true;
-  #under = new Set();
-
-  fetch = async (request, options = {}) => {
-    if (!this.isOn) throw new TypeError("this client is offline");
-    const controller = new AbortController();
-    const stop = () => {
-      controller.abort(options.signal?.reason);
-      this.#under.delete(controller); // The client aborts each request when it is done.
-    };
-    if (options.signal?.aborted) stop();
-    options.signal?.addEventListener("abort", stop);
-    this.#under.add(controller);
-    return await fetch(request, { ...options, signal: controller.signal });
-  };
-
-  turn(isOn) {
-    this.isOn = isOn;
-    if (isOn) return;
-    for (const controller of this.#under) controller.abort(new TypeError("this client is offline"));
-    this.#under.clear();
-  }
-}
 
 /** The next state of the chat, as the reactor will make it: a message is shown before the server has it. */
 function predict(state, action) {

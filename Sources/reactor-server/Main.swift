@@ -24,6 +24,10 @@ enum Main {
                     examples: [.say(author: "ada", text: "Hi"), .typing(author: "ada")]
                 ) { Chat() },
                 Hosted("countdown", examples: [.start(seconds: 10), .stop]) { Countdown() },
+                Hosted(
+                    "conversation",
+                    examples: [.ask(text: "Why?"), .answer, .retry(question: 1), .stop]
+                ) { Conversation(model: .scripted()) },
             ], journals: [.postgres], hasDemo: true, authenticating: JWTAuthenticator.configured)
     }
 }

@@ -46,6 +46,8 @@ enum Main {
     /// One for the whole process: it knows the tokens that were used.
     private static let tokens = Tokens.fromEnvironment()
 
+    private static let marked = MarkedModel.model
+
     private static var samples: [Hosted] {
         guard hasSamples else { return [] }
         return [
@@ -54,6 +56,8 @@ enum Main {
             Hosted("chat", activities: ["typing"]) { Chat() },
             Hosted("job") { Job() },
             Hosted("countdown") { Countdown() },
+            Hosted("conversation") { Conversation(model: .scripted(every: .milliseconds(5))) },
+            Hosted("marks") { Conversation(model: marked) },
         ]
     }
 

@@ -12,6 +12,8 @@ import {
 import { useReactor } from "../../../Sources/BrowserClient/react.js";
 // @ts-types="../../../Sources/BrowserClient/outbox-indexeddb.d.ts"
 import { indexedDBOutbox } from "../../../Sources/BrowserClient/outbox-indexeddb.js";
+// @ts-types="../../../Sources/BrowserClient/ag-ui.d.ts"
+import { agUIEvents, runAgent } from "../../../Sources/BrowserClient/ag-ui.js";
 // @ts-types="./reactors.d.ts"
 import type { Reactors } from "./reactors.js";
 
@@ -118,4 +120,16 @@ export function optional(
     room.fork({ version: number }),
     client.create({ reactor: "chat", fork: { session: "room-7", version: number } }),
   ];
+}
+
+export async function agent(session: Session<Reactors["conversation"]>, signal: AbortSignal) {
+  for await (const event of agUIEvents(session, { signal })) {
+    if (event.type === "TEXT_MESSAGE_CONTENT") console.log(event.delta);
+    // @ts-expect-error: a content has no role.
+    if (event.type === "TEXT_MESSAGE_CONTENT") console.log(event.role);
+  }
+  const messages = [{ id: "a", role: "user" as const, content: "Why?" }];
+  for await (const event of runAgent(session, { messages, runId: "r" })) console.log(event.type);
+  // @ts-expect-error: it needs the messages.
+  runAgent(session, {});
 }

@@ -44,10 +44,36 @@ export interface Reactors {
     pulses: { ended: number };
     activities: Record<never, never>;
   };
+  conversation: {
+    Action:
+      | { type: "ask"; text: string }
+      | { type: "answer" }
+      | { type: "stop" }
+      | { type: "retry"; question: number };
+    State: {
+      token?: ConversationToken | null;
+      phase: "idle" | "answering" | "failed" | "stopped" | "complete";
+      messages: { number: number; role: string; text: string }[];
+      tokens: number;
+      count: number;
+      problem?: string | null;
+    };
+    pulses: {
+      token: ConversationToken | null;
+      phase: "idle" | "answering" | "failed" | "stopped" | "complete";
+    };
+    activities: Record<never, never>;
+  };
 }
 
 export interface ChatNewest {
   number: number;
   author: string;
+  text: string;
+}
+
+export interface ConversationToken {
+  message: number;
+  index: number;
   text: string;
 }

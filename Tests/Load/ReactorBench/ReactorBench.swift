@@ -13,7 +13,7 @@ struct ReactorBench: AsyncParsableCommand {
             """,
         subcommands: [
             RequestsCommand.self, FanoutCommand.self, RampCommand.self, IdleCommand.self,
-            StallCommand.self, MixedCommand.self, CompareCommand.self, InProcessCommand.self,
-            TortureCommand.self, StormCommand.self, ClusterCommand.self,
+            StallCommand.self, MixedCommand.self, TokensCommand.self, CompareCommand.self,
+            InProcessCommand.self, TortureCommand.self, StormCommand.self, ClusterCommand.self,
         ])
 }

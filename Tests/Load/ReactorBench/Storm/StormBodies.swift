@@ -29,6 +29,8 @@ enum StormBodies {
         case "job": "{\"type\":\"start\",\"steps\":2}"
         case "chat": "{\"type\":\"say\",\"author\":\"ada\",\"text\":\"hi\"}"
         case "countdown": "{\"type\":\"start\",\"seconds\":1}"
+        // It refuses a question while it has no answer to another.
+        case "conversation": "{\"type\":\"stop\"}"
         default: "{\"type\":\"alert\",\"message\":\"prey\"}"
         }
     }
@@ -53,6 +55,13 @@ enum StormBodies {
                 : "{\"type\":\"typing\",\"author\":\(text)}"
         case "countdown":
             let actions = ["{\"type\":\"start\",\"seconds\":\(number)}", "{\"type\":\"stop\"}"]
+            return actions.randomElement(using: &random) ?? ""
+        case "conversation":
+            let actions = [
+                "{\"type\":\"ask\",\"text\":\(text)}", "{\"type\":\"answer\"}",
+                "{\"type\":\"stop\"}",
+                "{\"type\":\"retry\",\"question\":\(number)}",
+            ]
             return actions.randomElement(using: &random) ?? ""
         default:
             return Int.random(in: 0..<4, using: &random) == 0

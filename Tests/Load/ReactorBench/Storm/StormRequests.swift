@@ -15,7 +15,9 @@ struct StormRequests {
     /// A request has one of them; empty if the server needs none.
     var tokens: [String] = []
     /// The hosted reactors.
-    static let reactors = ["alerts", "counter", "chat", "job", "countdown"]
+    static let reactors = [
+        "alerts", "counter", "chat", "job", "countdown", "conversation",
+    ]
 
     /// The names of sessions; each begins with its reactor's name. A deleted session gets a new
     /// name: the server answers 410 to the old name for good.
