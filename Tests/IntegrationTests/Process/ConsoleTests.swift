@@ -197,7 +197,7 @@ struct ConsoleTests {
         async throws
     {
         let client = try await sharedServer()
-        for path in ["/demo", "/demo/demo.js", "/demo/demo.css"] {
+        for path in ["/demo", "/demo/demo.js", "/demo/demo.css", "/demo/conversation.html"] {
             try await expect(200, client, path)
             try await expect(404, client, path, ("Host", "x"))
             try await expect(404, try await sharedFixtures(), path)
