@@ -24,6 +24,7 @@ enum Main {
                     examples: [.say(author: "ada", text: "Hi"), .typing(author: "ada")]
                 ) { Chat() },
                 Hosted("countdown", examples: [.start(seconds: 10), .stop]) { Countdown() },
+                .document(),
             ], journals: [.postgres], hasDemo: true, authenticating: JWTAuthenticator.configured)
     }
 }
