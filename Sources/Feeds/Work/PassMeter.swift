@@ -15,7 +15,7 @@ package final class PassMeter {
     package var leastEvents = 65_536
     private var eventBytes = 0
     /// The lengths of states and parts of which patches are made (ADR-0087). Shorter ones gain
-    /// little. Longer ones take most of a pass to encode, and a comparison would take as long again.
+    /// little. Longer ones take most of a pass to encode, and the comparison would take as long.
     package var patchedBytes = 4_096...(8 << 20)
     /// The bytes that the histories of all feeds together may keep beyond their limits, for streams
     /// that lag: two turns of the largest size. Beyond that, the readers of those streams fall

@@ -79,7 +79,8 @@ struct DocumentReactor: Reactor {
             state.count = result.map { before + $0.growth }
         case .append(let path, let text):
             var editing = JSONEditing(.init())
-            try? editing.edit(path.pointer, of: &state.value) { (_, place) throws(JSONEditing.Fault) in
+            try? editing.edit(path.pointer, of: &state.value) {
+                (_, place) throws(JSONEditing.Fault) in
                 place.append(text)
             }
         case .emit(let name, let data):

@@ -30,7 +30,8 @@ struct DocumentTests {
     @Test func `set, patch, append and emit`() async throws {
         let session = try await document("null")
         let events = try await session.follow("events?only=pulses")
-        #expect(try await session.post(#"{"type":"set","value":{"text":"Hel","n":[]}}"#).version == 1)
+        #expect(
+            try await session.post(#"{"type":"set","value":{"text":"Hel","n":[]}}"#).version == 1)
         try await session.post(
             #"{"type":"patch","operations":[{"op":"add","path":"/n/-","value":1}]}"#)
         try await session.post(#"{"type":"append","path":"/text","text":"lo"}"#)
@@ -65,9 +66,14 @@ struct DocumentTests {
     }
 
     @Test(arguments: [
-        (#"{"type":"patch","operations":[{"op":"add","path":"/a/b/c","value":1}]}"#, "no_such_path"),
-        (#"{"type":"patch","operations":[{"op":"add","path":"/l/-","value":1},"#
-            + #"{"op":"remove","path":"/x"}]}"#, "no_such_path"),
+        (
+            #"{"type":"patch","operations":[{"op":"add","path":"/a/b/c","value":1}]}"#,
+            "no_such_path"
+        ),
+        (
+            #"{"type":"patch","operations":[{"op":"add","path":"/l/-","value":1},"#
+                + #"{"op":"remove","path":"/x"}]}"#, "no_such_path"
+        ),
         (#"{"type":"append","path":"/l","text":"x"}"#, "not_a_text"),
         (#"{"type":"append","path":"/none","text":"x"}"#, "no_such_path"),
     ])
@@ -84,8 +90,10 @@ struct DocumentTests {
     }
 
     @Test(arguments: [
-        (#"{"type":"patch","operations":[{"op":"grow","path":"/a"}]}"#,
-            #"operation 0: there is no operation \"grow\""#),
+        (
+            #"{"type":"patch","operations":[{"op":"grow","path":"/a"}]}"#,
+            #"operation 0: there is no operation \"grow\""#
+        ),
         (#"{"type":"append","path":"a","text":"x"}"#, "begins with"),
         (#"{"type":"set"}"#, "value"),
     ])
@@ -251,7 +259,8 @@ struct SharedPatchCase {
     static func read(_ file: String) throws -> [SharedPatchCase] {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         let url = folder.appendingPathComponent("../../PatchVectors/\(file).json")
-        let cases = try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [[String: Any]]
+        let cases =
+            try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [[String: Any]]
         return try (cases ?? []).compactMap { one in
             let comment = one["comment"] as? String ?? ""
             // An object with two members of one name; refused as no JSON.

@@ -116,7 +116,8 @@ struct Reader {
         case "patch":
             var (whole, text) = (heard, [UInt8]())
             guard state != nil, let data, let patch = try? JSONPatch(data),
-                (try? patch.apply(to: &state!)) != nil, (try? JSON.encode(state, into: &text)) != nil
+                (try? patch.apply(to: &state!)) != nil,
+                (try? JSON.encode(state, into: &text)) != nil
             else { return nil }
             (whole.name, whole.data) = ("state", String(decoding: text, as: UTF8.self))
             return whole

@@ -7,7 +7,7 @@ struct StormCommand: ParsableCommand {
         abstract: "Sends anything to every route while the server is killed again and again.",
         discussion: """
             The server's program, and arguments if need be, stand after `--`; it must host \
-            `alerts`, `counter`, `chat`, `job` and `countdown`, as reactor-server does:
+            `alerts`, `counter`, `chat`, `job`, `countdown` and `document`, as reactor-server does:
 
               reactor-bench storm --duration 60s -- reactor-server
 

@@ -29,6 +29,7 @@ enum StormBodies {
         case "job": "{\"type\":\"start\",\"steps\":2}"
         case "chat": "{\"type\":\"say\",\"author\":\"ada\",\"text\":\"hi\"}"
         case "countdown": "{\"type\":\"start\",\"seconds\":1}"
+        case "document": "{\"type\":\"set\",\"value\":{\"text\":\"\",\"list\":[]}}"
         default: "{\"type\":\"alert\",\"message\":\"prey\"}"
         }
     }
@@ -53,6 +54,22 @@ enum StormBodies {
                 : "{\"type\":\"typing\",\"author\":\(text)}"
         case "countdown":
             let actions = ["{\"type\":\"start\",\"seconds\":\(number)}", "{\"type\":\"stop\"}"]
+            return actions.randomElement(using: &random) ?? ""
+        case "document":
+            let operations = [
+                #"{"op":"add","path":"/list/-","value":\#(number)}"#,
+                #"{"op":"copy","from":"/list","path":"/text"}"#,
+                #"{"op":"remove","path":"/list/0"}"#,
+                #"{"op":"test","path":"/text","value":\#(text)}"#,
+                #"{"op":"move","from":"","path":"/list/0"}"#,
+                #"{"op":"replace","path":"/text","value":\#(text)}"#,
+            ].shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random))
+            let actions = [
+                #"{"type":"set","value":{"text":\#(text),"list":[\#(number)]}}"#,
+                #"{"type":"patch","operations":[\#(operations.joined(separator: ","))]}"#,
+                #"{"type":"append","path":"/text","text":\#(text)}"#,
+                #"{"type":"emit","name":\#(text),"data":\#(number)}"#,
+            ]
             return actions.randomElement(using: &random) ?? ""
         default:
             return Int.random(in: 0..<4, using: &random) == 0

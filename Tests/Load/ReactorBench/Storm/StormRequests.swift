@@ -15,7 +15,7 @@ struct StormRequests {
     /// A request has one of them; empty if the server needs none.
     var tokens: [String] = []
     /// The hosted reactors.
-    static let reactors = ["alerts", "counter", "chat", "job", "countdown"]
+    static let reactors = ["alerts", "counter", "chat", "job", "countdown", "document"]
 
     /// The names of sessions; each begins with its reactor's name. A deleted session gets a new
     /// name: the server answers 410 to the old name for good.
@@ -277,8 +277,10 @@ struct StormRequests {
         case .streamStates:
             let part = ["/count", "/messages/0", "", "no pointer"].randomElement(using: &random)
             if Bool.random(using: &random), let part { query.append("select=\(part)") }
+            if Bool.random(using: &random) { query.append("form=patch") }
         case .streamEvents:
             if Bool.random(using: &random) { query.append("only=states,activities") }
+            if Bool.random(using: &random) { query.append("form=patch") }
         case .streamPulses:
             if Int.random(in: 0..<4, using: &random) == 0 { query.append("pulse=newest") }
         default: break
