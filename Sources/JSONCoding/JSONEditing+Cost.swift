@@ -46,42 +46,58 @@ extension JSONEditing {
         }
     }
 
-    /// Checks that the document is not too deep with a value at a path.
+    /// Counts a value at a path, and checks that the document is not too deep with it.
     mutating func admit(_ value: JSONValue, at path: JSONPointer) throws(Fault) {
-        let depth = limits.outerDepth + path.tokens.count + (try measure(value).depth)
-        guard depth <= JSONScanner.depthLimit else {
+        let size = try measure(value)
+        guard limits.outerDepth + path.tokens.count + size.depth <= JSONScanner.depthLimit else {
             throw Fault(
                 reason: .tooDeep,
                 phrase: "more than \(JSONScanner.depthLimit) nested arrays and objects",
                 pointer: path)
         }
+        growth += size.values
     }
 
-    /// The depth of a value, and at least its bytes as JSON without escapes.
-    mutating func measure(_ value: JSONValue) throws(Fault) -> (depth: Int, bytes: Int) {
+    /// A value is no longer a part of the document.
+    mutating func drop(_ value: JSONValue) throws(Fault) {
+        growth -= try measure(value).values
+    }
+
+    package mutating func measure(_ value: JSONValue) throws(Fault) -> JSONSize {
+        var size = JSONSize()
         switch value {
-        case .null, .bool: return (0, 5)
-        case .number(let text): return (0, text.utf8.count + 1)
-        case .string(let text): return (0, text.utf8.count + 3)
+        case .null, .bool: size.bytes = 5
+        case .number(let text): size.bytes = text.utf8.count + 1
+        case .string(let text): size.bytes = text.utf8.count + 3
         case .array(let elements):
             try count(elements.count)
-            var (depth, bytes) = (0, 3)
-            for element in elements {
-                let inner = try measure(element)
-                depth = max(depth, inner.depth)
-                bytes += inner.bytes
-            }
-            return (depth + 1, bytes)
+            size.depth = 1
+            for element in elements { size.add(try measure(element)) }
         case .object(let members):
             try count(members.count)
-            var (depth, bytes) = (0, 3)
+            size.depth = 1
             for member in members {
-                let inner = try measure(member.value)
-                depth = max(depth, inner.depth)
-                bytes += inner.bytes + member.key.utf8.count + 3
+                size.add(try measure(member.value))
+                size.bytes += member.key.utf8.count + 3
             }
-            return (depth + 1, bytes)
         }
+        return size
+    }
+}
+
+/// The size of a JSON value.
+package struct JSONSize {
+    /// Nested arrays and objects.
+    package var depth = 0
+    /// Of its text, at least, without escapes.
+    package var bytes = 3
+    /// Members, elements and the value itself.
+    package var values = 1
+
+    fileprivate mutating func add(_ inner: JSONSize) {
+        depth = max(depth, inner.depth + 1)
+        bytes += inner.bytes
+        values += inner.values
     }
 }
 

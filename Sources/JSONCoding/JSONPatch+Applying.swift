@@ -4,36 +4,57 @@
 extension JSONPatch {
     /// Carries out all operations. After a failure the document is unchanged.
     ///
+    /// - Returns: the result of ``carryOut(on:within:)``.
+    ///
     /// Numbers that `test` compares are equal if they have the same value (RFC 6902 §4.6), and the
     /// order of members does not matter.
+    @discardableResult
     package func apply(
         to document: inout JSONValue, within limits: Limits = Limits()
-    ) throws(Failure) {
+    ) throws(Failure) -> Result {
         // A single operation that fails has changed nothing, except one that moves a value.
-        if operations.count == 1, !operations[0].moves {
+        if operations.count == 1, !operations[0].moves, limits.growth == .max {
             return try carryOut(on: &document, within: limits)
         }
         var changed = document
-        try carryOut(on: &changed, within: limits)
+        let result = try carryOut(on: &changed, within: limits)
         document = changed
+        return result
     }
 
     /// Carries out the operations. After a failure some of them are carried out.
     ///
     /// Why besides ``apply(to:within:)``: that one copies what the operations change.
+    @discardableResult
     package func carryOut(
         on document: inout JSONValue, within limits: Limits = Limits()
-    ) throws(Failure) {
-        var editing = JSONEditing(limits)
+    ) throws(Failure) -> Result {
+        var (editing, effective) = (JSONEditing(limits), JSONPatch([]))
         for (index, operation) in operations.enumerated() {
             do throws(JSONEditing.Fault) {
-                try editing.carryOut(operation, on: &document)
+                if let change = try editing.carryOut(operation, on: &document) {
+                    effective.operations.append(change)
+                }
             } catch {
                 throw Failure(
                     reason: error.reason, index: index, pointer: error.pointer?.description ?? "",
                     phrase: error.phrase)
             }
         }
+        guard editing.growth <= limits.growth else {
+            throw Failure(
+                reason: .tooManyValues, index: nil, pointer: "",
+                phrase: "the document would have too many values")
+        }
+        return Result(effective: effective, growth: editing.growth)
+    }
+
+    package struct Result: Sendable {
+        /// The operations that have the same effect: without those that only test, and with the
+        /// value in place of a copy.
+        package var effective: JSONPatch
+        /// The values that the document has more than before: members, elements and itself.
+        package var growth: Int
     }
 }
 
@@ -53,28 +74,58 @@ package struct JSONEditing {
     /// Members and elements that were compared, moved or visited.
     package internal(set) var steps = 0
     private var copiedBytes = 0
+    /// The values that the document has more than before.
+    var growth = 0
 
     package init(_ limits: JSONPatch.Limits) { self.limits = limits }
 
+    /// - Returns: an operation of the same effect; nil if the operation changes nothing.
     mutating func carryOut(
         _ operation: JSONPatch.Operation, on document: inout JSONValue
-    ) throws(Fault) {
+    ) throws(Fault) -> JSONPatch.Operation? {
         switch operation {
         case .add(let path, let value): try add(value, at: path, to: &document)
         case .remove(let path): _ = try remove(path, from: &document)
         case .replace(let path, let value):
             try admit(value, at: path)
-            try edit(path, of: &document) { (_, place) throws(Fault) in place = value }
-        case .move(let from, let path): try move(from, to: path, in: &document)
-        case .copy(let from, let path): try copy(from, to: path, in: &document)
-        case .test(let path, let value):
-            let isSame = try edit(path, of: &document) { (_, place) throws(Fault) in
-                place.isSame(as: value)
+            try edit(path, of: &document) { (editing, place) throws(Fault) in
+                try editing.drop(place)
+                place = value
             }
-            if !isSame {
+        case .move(let from, let path): try move(from, to: path, in: &document)
+        case .copy(let from, let path):
+            return .add(path, try copy(from, to: path, in: &document))
+        case .test(let path, let value):
+            guard try find(path, in: document).isSame(as: value) else {
                 throw Fault(
                     reason: .testFailed, phrase: "the value is another one", pointer: path)
             }
+            return nil
+        }
+        return operation
+    }
+
+    /// The part of the document that the pointer names. Copies nothing.
+    package mutating func find(
+        _ path: JSONPointer, in document: JSONValue
+    ) throws(Fault) -> JSONValue {
+        var value = document
+        do throws(Fault) {
+            for token in path.tokens {
+                switch value {
+                case .object(let members):
+                    guard let index = try index(of: token, in: members) else {
+                        throw Self.noMember
+                    }
+                    value = members[index].value
+                case .array(let elements):
+                    value = elements[try Self.index(token, below: elements.count)]
+                default: throw Self.noContainer
+                }
+            }
+            return value
+        } catch {
+            throw Fault(reason: error.reason, phrase: error.phrase, pointer: path)
         }
     }
 
@@ -113,11 +164,15 @@ package struct JSONEditing {
         _ value: JSONValue, at path: JSONPointer, to document: inout JSONValue
     ) throws(Fault) {
         try admit(value, at: path)
-        guard let last = path.tokens.last else { return document = value }
+        guard let last = path.tokens.last else {
+            try drop(document)
+            return document = value
+        }
         try editContainer(of: path, in: &document) { (editing, place) throws(Fault) in
             if var members = place.takeMembers() {
                 defer { place = .object(members) }
                 if let index = try editing.index(of: last, in: members) {
+                    try editing.drop(members[index].value)
                     members[index].value = value
                 } else {
                     members.append(.init(key: last, value: value))
@@ -140,7 +195,7 @@ package struct JSONEditing {
                 reason: .noSuchPath, phrase: "the whole document can only be replaced",
                 pointer: path)
         }
-        return try editContainer(of: path, in: &document) { (editing, place) throws(Fault) in
+        let removed = try editContainer(of: path, in: &document) { (editing, place) throws(Fault) in
             if var members = place.takeMembers() {
                 defer { place = .object(members) }
                 guard let index = try editing.index(of: last, in: members) else {
@@ -155,6 +210,8 @@ package struct JSONEditing {
             try editing.count(elements.count - index)
             return elements.remove(at: index)
         }
+        try drop(removed)
+        return removed
     }
 
     private mutating func move(
@@ -162,7 +219,8 @@ package struct JSONEditing {
     ) throws(Fault) {
         // RFC 6902 §4.4: a value cannot be moved into itself.
         guard from != path else {
-            return try edit(from, of: &document) { (_, _) throws(Fault) in }
+            _ = try find(from, in: document)
+            return
         }
         let isInside =
             path.tokens.count > from.tokens.count
@@ -174,10 +232,11 @@ package struct JSONEditing {
         try add(try remove(from, from: &document), at: path, to: &document)
     }
 
+    /// - Returns: the copied value.
     private mutating func copy(
         _ from: JSONPointer, to path: JSONPointer, in document: inout JSONValue
-    ) throws(Fault) {
-        let value = try edit(from, of: &document) { (_, place) throws(Fault) in place }
+    ) throws(Fault) -> JSONValue {
+        let value = try find(from, in: document)
         copiedBytes += try measure(value).bytes
         guard copiedBytes <= limits.copiedBytes else {
             throw Fault(
@@ -185,6 +244,7 @@ package struct JSONEditing {
                 phrase: "the patch copies more than \(limits.copiedBytes) bytes", pointer: from)
         }
         try add(value, at: path, to: &document)
+        return value
     }
 
     /// Calls `act` with the array or object that has, or will have, the part.
@@ -207,6 +267,19 @@ extension JSONValue {
         guard case .object(let members) = self else { return nil }
         self = .null
         return members
+    }
+
+    /// Appends to a text; leaves any other value as it is.
+    package mutating func append(_ more: String) {
+        guard var text = takeText() else { return }
+        text += more
+        self = .string(text)
+    }
+
+    private mutating func takeText() -> String? {
+        guard case .string(let text) = self else { return nil }
+        self = .null
+        return text
     }
 
     fileprivate mutating func takeElements() -> [JSONValue]? {

@@ -27,6 +27,8 @@ package struct JSONPatch: Sendable, Equatable {
             case tooDeep = "too_deep"
             /// The patch takes more work, or copies more bytes, than ``JSONPatch/Limits`` permit.
             case tooCostly = "too_costly"
+            /// The document would have more values than ``JSONPatch/Limits`` permit.
+            case tooManyValues = "too_many_values"
         }
 
         package var reason: Reason
@@ -53,6 +55,8 @@ package struct JSONPatch: Sendable, Equatable {
         package var steps = 4_000_000
         /// Bytes of JSON that `copy` adds.
         package var copiedBytes = 1 << 20
+        /// The values by which a document may grow.
+        package var growth = Int.max
         /// Arrays and objects around the document; these and it may be 128 deep together.
         package var outerDepth = 0
 
@@ -119,5 +123,48 @@ extension JSONPatch.Operation {
 
     private static func malformed(_ index: Int, _ phrase: String) -> JSONPatch.Failure {
         JSONPatch.Failure(reason: .malformed, index: index, pointer: "", phrase: phrase)
+    }
+}
+
+extension JSONPatch: Codable {
+    /// Fails with the place of an operation that is none.
+    package init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer().decode(JSONValue.self)
+        do {
+            try self.init(value)
+        } catch {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: error.sentence))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(JSONValue.array(operations.map(\.value)))
+    }
+}
+
+extension JSONPatch.Operation {
+    fileprivate var value: JSONValue {
+        switch self {
+        case .add(let path, let value): Self.value("add", path, ("value", value))
+        case .remove(let path): Self.value("remove", path)
+        case .replace(let path, let value): Self.value("replace", path, ("value", value))
+        case .move(let from, let path):
+            Self.value("move", path, ("from", .string(from.description)))
+        case .copy(let from, let path):
+            Self.value("copy", path, ("from", .string(from.description)))
+        case .test(let path, let value): Self.value("test", path, ("value", value))
+        }
+    }
+
+    private static func value(
+        _ name: String, _ path: JSONPointer, _ others: (String, JSONValue)...
+    ) -> JSONValue {
+        .object(
+            [
+                .init(key: "op", value: .string(name)),
+                .init(key: "path", value: .string(path.description)),
+            ] + others.map { .init(key: $0.0, value: $0.1) })
     }
 }

@@ -28,6 +28,7 @@ enum Main {
                     "conversation",
                     examples: [.ask(text: "Why?"), .answer, .retry(question: 1), .stop]
                 ) { Conversation(model: .scripted()) },
+                .document(),
             ], journals: [.postgres], hasDemo: true, authenticating: JWTAuthenticator.configured)
     }
 }

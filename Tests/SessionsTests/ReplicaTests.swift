@@ -37,7 +37,7 @@ struct ReplicaTests {
     }
 
     private static let selections: [Selection] = [
-        .allPulses, .allActivities, .allStates, .everything, .log,
+        .allPulses, .allActivities, .allStates, .everything, .log, .everythingAsPatches,
     ]
 
     @Test(arguments: selections, [true, false])
@@ -47,6 +47,9 @@ struct ReplicaTests {
         var selection = selection
         selection.isChunked = isChunked
         let (rig, session, readers) = try crowd(8, selection)
+        // With a state beside which a patch is small.
+        rig.table.pass.patchedBytes = 1...4_096
+        try act(Post.fill(400), rig)
         for number in 1...20 {
             try act(Post.both(number, -number), rig)
             try act(Post.say("\(number)"), rig)
@@ -55,7 +58,9 @@ struct ReplicaTests {
         #expect(session.streams.all.map(\.localCount) == [4])
         let bytes = Set(readers.map { rig.output.bytes(of: $0) })
         #expect(bytes.count == 1)
-        #expect(rig.transcript(readers[0]).events.count >= 20)
+        let events = rig.transcript(readers[0]).events
+        #expect(events.count >= 20)
+        #expect(events.contains { $0.name == "patch" } == selection.asPatches)
     }
 
     @Test func `readers begin to move at the threshold, and not before`() throws {

@@ -34,7 +34,9 @@ struct SimulationTests {
         var generator = SeededGenerator(seed: seed)
         let rig = Rig()
         let session = try rig.create("s", .ledger())
-        var selection = Simulation.selections[Int(seed) % Simulation.selections.count]
+        // A patch is shown whole if its stream is framed again.
+        let selections = Simulation.selections.filter { !$0.asPatches }
+        var selection = selections[Int(seed) % selections.count]
         selection.isChunked = isChunked
         let uncut = rig.subscribe(session, selection, .now)
         let start = session.position.text
@@ -60,7 +62,7 @@ struct SimulationTests {
 struct Simulation {
     static let selections: [Selection] = [
         .allPulses, .allActivities, .allStates, .everything, .log,
-        Selection(pulses: .max, activities: true),
+        Selection(pulses: .max, activities: true), .everythingAsPatches,
         (try? .part("/name")) ?? .allStates,
     ]
 
@@ -88,6 +90,10 @@ struct Simulation {
         try rig.create("t", .ledger())
         rig.settleAll()
         sessions = [try rig.session("s"), try rig.session("t")]
+        // With a state beside which a patch is small.
+        rig.table.pass.patchedBytes = 1...4_096
+        try rig.post(Post.fill(400), to: sessions[1])
+        rig.settleAll()
     }
 
     static func body(_ generator: inout SeededGenerator) -> String {

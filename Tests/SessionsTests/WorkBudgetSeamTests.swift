@@ -87,7 +87,7 @@ struct WorkBudgetSeamTests {
         var state = Array("{\"a\":\"\(String(repeating: "x", count: 40_000))\",\"b\":1}".utf8)
         let address = unsafe state.withUnsafeBufferPointer { $0.baseAddress }
         var framer = EventFramer(try .part("/a"))
-        let shown = framer.change(to: ShownVersion(state, PassMeter()))?.count
+        let shown = framer.change(to: ShownVersion(state, PassMeter()))?.data.count
         #expect(shown == 40_002)
         #expect(framer.heldBytes == 40_002)
         // Bytes that nobody else has are changed where they are.

@@ -443,6 +443,8 @@ final class CatchUp {
     private func frame(_ entries: [HistoryEntry]) -> [UInt8]? {
         var framed: [UInt8] = []
         var encoded = 0
+        // Other readers get the slice, too, and nobody holds a state between two slices.
+        defer { framer.forgetBase() }
         do {
             for entry in entries {
                 try frame(entry, to: &framed, &encoded)
@@ -472,7 +474,7 @@ final class CatchUp {
     /// The state to show for the record, if this stream shows one.
     private func changedState(
         by record: HistoryEntry, _ encoded: inout Int
-    ) throws(RecoveryFault) -> ArraySlice<UInt8>? {
+    ) throws(RecoveryFault) -> StateChange? {
         guard let fold, record.kind == .mutation else { return nil }
         try fold.applyNext(record)
         let state = shown(fold)

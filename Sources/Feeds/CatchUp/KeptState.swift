@@ -13,10 +13,19 @@ final class KeptState {
     var isUsed = true
     private let tally: SubscriberTally
     private var bytes: Int
+    /// A stream of patches keeps the state as JSON, too.
+    private let copies: Int
 
-    /// - Parameter bytes: the length of the state as JSON.
+    /// - Parameters:
+    ///   - bytes: the length of the state as JSON.
+    ///   - asPatches: whether the stream shows patches.
     /// - Returns: nil if there is no room.
-    init?(_ fold: any StateFold, by writer: Writer?, bytes: Int, _ tally: SubscriberTally) {
+    init?(
+        _ fold: any StateFold, by writer: Writer?, bytes: Int, asPatches: Bool,
+        _ tally: SubscriberTally
+    ) {
+        copies = asPatches ? 2 : 1
+        let bytes = copies * bytes
         guard tally.stateBytes + bytes <= tally.stateLimit else { return nil }
         (self.fold, self.writer, self.tally, self.bytes) = (fold, writer, tally, bytes)
         tally.stateBytes += bytes
@@ -50,8 +59,8 @@ final class KeptState {
         var state: [UInt8] = []
         feed.append(fold, to: &state)
         feed.loop.pass.count(state.count)
-        tally.stateBytes += state.count - bytes
-        (bytes, isUsed) = (state.count, true)
+        tally.stateBytes += copies * state.count - bytes
+        (bytes, isUsed) = (copies * state.count, true)
         return state
     }
 }
@@ -66,7 +75,8 @@ extension SharedStream {
         var state: [UInt8] = []
         feed.append(fold, to: &state)
         feed.loop.pass.count(state.count)
-        keptState = KeptState(fold, by: writer, bytes: state.count, tally)
+        keptState = KeptState(
+            fold, by: writer, bytes: state.count, asPatches: selection.asPatches, tally)
         showsPart(of: ShownVersion(state, feed.loop.pass))
     }
 }

@@ -12,11 +12,16 @@ internal import Wire
 /// only when it changes.
 package struct EventFramer {
     let selection: Selection
-    /// The part of the state that was shown last; only for `.part`. A copy: a view of a few bytes
-    /// would keep the whole state in memory.
-    private var shownPart: ArraySlice<UInt8>?
-    /// Whether ``shownPart`` is not known.
+    /// The part of the state that was shown last, for `.part`, or the state, for patches. A copy of
+    /// a part: a view of a few bytes would keep the whole state in memory.
+    private var shown: ArraySlice<UInt8>?
+    /// Whether the part in ``shown`` is not known.
     private(set) var lacksPart = false
+    /// Whether ``shown`` is the data of an event of this framer.
+    ///
+    /// Why patches need that: a reader may hold the state as another program has shown it, before a
+    /// restart. So the first state is always shown whole.
+    private var isBase = false
 
     /// Called for each event with its position, including its part, and the offset of its end in
     /// `out`.
@@ -28,32 +33,58 @@ package struct EventFramer {
 
     /// Sets the state that the readers have before the next record.
     mutating func showsPart(of state: ShownVersion) {
+        forgetBase()
         guard case .part(let pointer) = selection.states else { return }
         keep(state.part(pointer))
     }
 
-    /// After this, ``showsPart(of:)`` has to be called before the next state.
+    /// After this, ``showsPart(of:)`` has to be called before the next state of a stream that shows
+    /// a part.
     mutating func forgetPart() {
+        forgetBase()
         guard case .part = selection.states else { return }
-        (shownPart, lacksPart) = (nil, true)
+        (shown, lacksPart) = (nil, true)
     }
 
-    /// The bytes of the part that is kept for the comparison with the next one.
-    var heldBytes: Int { shownPart?.count ?? 0 }
-
-    /// The state or the part of it to show after a mutation; nil if the part has not changed.
-    mutating func change(to state: ShownVersion) -> ArraySlice<UInt8>? {
-        guard case .part(let pointer) = selection.states else { return state.bytes[...] }
-        let part = state.part(pointer)
-        lacksPart = false
-        guard part != shownPart else { return nil }
-        keep(part)
-        return shownPart ?? Self.null[...]
+    /// After this, the next state is shown whole.
+    mutating func forgetBase() {
+        isBase = false
+        if selection.states == .whole { shown = nil }
     }
 
-    private mutating func keep(_ part: ArraySlice<UInt8>?) {
+    /// The bytes that are kept for the comparison with the next state.
+    var heldBytes: Int { shown?.count ?? 0 }
+
+    /// The state or part to show after a mutation, or a patch of the one before; nil if the part
+    /// has not changed.
+    mutating func change(to state: ShownVersion) -> StateChange? {
+        let value: ArraySlice<UInt8>?
+        switch selection.states {
+        case .part(let pointer):
+            value = state.part(pointer)
+            lacksPart = false
+            guard value != shown else { return nil }
+        default:
+            value = state.bytes
+            guard selection.asPatches else { return .state(state.bytes) }
+        }
+        let before = isBase ? shown : nil
+        keep(value)
+        guard selection.asPatches, state.isPatched(heldBytes) else {
+            forgetBase()
+            return .state(value ?? Self.null[...])
+        }
+        isBase = true
+        guard let before, let value, let patch = state.patch(from: before, to: value) else {
+            return .state(shown ?? Self.null[...])
+        }
+        return .patch(patch[...])
+    }
+
+    private mutating func keep(_ value: ArraySlice<UInt8>?) {
         lacksPart = false
-        shownPart = part.map { ArraySlice(Array($0)) }
+        // Of a whole array's slice this is the array, not a copy.
+        shown = value.map { ArraySlice(Array($0)) }
     }
 
     // MARK: Entries
@@ -66,13 +97,13 @@ package struct EventFramer {
     /// - Parameters:
     ///   - events: all events of the record without the state. An event's part is its index among
     ///     all of them, selected or not, so that it is the same on every stream.
-    ///   - state: the state to show, which is the last event.
+    ///   - state: the state to show, or its patch, which is the last event.
     ///   - skipped: events up to this part were shown before.
     ///   - sharesState: whether a large state is returned instead of appended, so that its bytes
     ///     are not copied. The offsets that `ended` gets include it.
     @discardableResult
     func append(
-        _ record: HistoryPosition, _ events: some RecordEvents, state: ArraySlice<UInt8>?,
+        _ record: HistoryPosition, _ events: some RecordEvents, state: StateChange?,
         after skipped: UInt32 = 0, of feed: Feed, to out: inout [UInt8], sharesState: Bool = false,
         ended: Ended
     ) -> SharedData? {
@@ -91,16 +122,16 @@ package struct EventFramer {
         }
         guard let state, stateIndex > skipped else { return nil }
         let end = HistoryPosition(record.number, part: stateIndex)
-        guard sharesState, state.count > WorkBudget.smallestBytes else {
-            append(Self.state, HistoryPosition(record.number), cause, state, feed, &out)
+        guard sharesState, state.data.count > WorkBudget.smallestBytes else {
+            append(state.prefix, HistoryPosition(record.number), cause, state.data, feed, &out)
             ended(end, out.count)
             return nil
         }
         // For a slice of a whole array, this is the array itself, not a copy.
-        var data = Array(LineSeparators.escaped(state))
+        var data = Array(LineSeparators.escaped(state.data))
         if data.capacity / 2 > data.count { data = [] + data }
         Self.appendHead(
-            Self.state, Position(feed.generation, record.number), cause: cause, data.count,
+            state.prefix, Position(feed.generation, record.number), cause: cause, data.count,
             isChunked: selection.isChunked, to: &out)
         let shared = SharedData(data: data, offset: out.count)
         Self.appendTail(isChunked: selection.isChunked, to: &out)
@@ -142,7 +173,7 @@ package struct EventFramer {
     ///   - state: the state to show; nil for the action log.
     ///   - skipped: events up to this part were shown before.
     func append(
-        _ entry: HistoryEntry, state: ArraySlice<UInt8>? = nil, after skipped: UInt32 = 0,
+        _ entry: HistoryEntry, state: StateChange? = nil, after skipped: UInt32 = 0,
         of feed: Feed, to out: inout [UInt8], ended: Ended
     ) {
         guard selection.log else {
@@ -163,6 +194,26 @@ package struct EventFramer {
         line.appendEvent(
             feed.generation, cause: cause, isChunked: selection.isChunked, to: &out)
         ended(line.head.position, out.count)
+    }
+}
+
+/// The event that shows a state, or the selected part of it.
+enum StateChange {
+    case state(ArraySlice<UInt8>)
+    /// Operations relative to the state or part that the stream has shown before (RFC 6902).
+    case patch(ArraySlice<UInt8>)
+
+    var data: ArraySlice<UInt8> {
+        switch self {
+        case .state(let data), .patch(let data): data
+        }
+    }
+
+    var prefix: [UInt8] {
+        switch self {
+        case .state: EventFramer.state
+        case .patch: EventFramer.patch
+        }
     }
 }
 
@@ -202,6 +253,7 @@ struct StoredEvents: RecordEvents {
 // Blocks, and their constant parts, which are encoded once.
 extension EventFramer {
     static let state = prefix("state")
+    static let patch = prefix("patch")
     static let snapshot = prefix("snapshot")
     static let end = prefix("end")
     static let deleted = Array("{\"reason\":\"deleted\"}".utf8)

@@ -50,7 +50,10 @@ package final class SharedStream {
     let tally: SubscriberTally
     /// For a stream of states of a followed session: the state at `framedThrough`, or an earlier
     /// one; nil if none is kept. The framer is at the same state.
-    var keptState: KeptState?
+    var keptState: KeptState? {
+        // The records after it are shown to each reader from the journal.
+        didSet { if keptState == nil { framer.forgetBase() } }
+    }
     /// The offset and the position of the `end` event; nil while the session lives.
     private(set) var ending: (offset: Int, position: Position)?
 
@@ -338,6 +341,7 @@ package final class SharedStream {
             marks.prepend(Mark(position: mark.position, end: begin + mark.end))
         }
         bytes.prepend(framed)
+        if coveredAfter == framedThrough { self.framer = framer }
         coveredAfter = position
         return true
     }
@@ -462,6 +466,7 @@ package final class SharedStream {
         removeAll()
         coveredAfter = position
         framedThrough = position
+        framer.forgetBase()
         // A blocked one continues when its connection has accepted the rest of the present event.
         for subscriber in subscribers where !subscriber.isBlocked { subscriber.resume() }
     }
@@ -536,7 +541,7 @@ package final class SharedStream {
             return framer.append(
                 line, cause: events.cause, of: feed, to: &out, ended: ended)
         }
-        var state: ArraySlice<UInt8>?
+        var state: StateChange?
         if selection.readsStates, head.kind == .mutation {
             let version = feed.shown(at: head.position.number, events)
             encoded += version.bytes.count

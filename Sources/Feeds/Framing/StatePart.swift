@@ -25,6 +25,17 @@ package final class ShownVersion {
 
     package convenience init(_ bytes: [UInt8], _ pass: PassMeter) { self.init(bytes[...], pass) }
 
+    /// Whether patches are made of values of this length.
+    func isPatched(_ count: Int) -> Bool { pass.patchedBytes.contains(count) }
+
+    /// A patch from what was shown before to this state, or to a part of it; nil if it would not be
+    /// smaller than half, or takes too much work.
+    func patch(from before: ArraySlice<UInt8>, to value: ArraySlice<UInt8>) -> [UInt8]? {
+        var work = 0
+        defer { pass.count(work) }
+        return JSONPatch.difference(from: Array(before), to: Array(value), work: &work)
+    }
+
     /// The part of the state that the pointer names; nil if there is none.
     package func part(_ pointer: JSONPointer) -> ArraySlice<UInt8>? {
         let present: (state: [UInt8], parts: JSONParts)

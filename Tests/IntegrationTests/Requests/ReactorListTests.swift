@@ -5,7 +5,9 @@ struct ReactorListTests {
     @Test func `every reactor is listed with its pulses, activities and examples`() async throws {
         let reactors = try #require(
             try await sharedServer().get("/v1/reactors").json["reactors"]?.array)
-        let names = ["alerts", "counter", "job", "chat", "countdown", "conversation"]
+        let names = [
+            "alerts", "counter", "job", "chat", "countdown", "conversation", "document",
+        ]
         #expect(reactors.compactMap { $0["name"]?.string } == names)
         #expect(reactors[0]["pulses"] == ["alertMessage"])
         #expect(reactors[0]["activities"] == [])

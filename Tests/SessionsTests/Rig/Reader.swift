@@ -28,6 +28,9 @@ struct Reader {
         for token: UInt64? = nil
     ) {
         let last = lastEventID(rig)
+        // A patch needs a state that the reader holds.
+        var start = start
+        if selection.asPatches { start = .snapshot }
         // It reconnects by HTTP/1.1 and HTTP/1.0 in turn.
         var selection = selection
         selection.isChunked = connections.count.isMultiple(of: 2)
@@ -69,6 +72,7 @@ struct Reader {
     ) {
         let all = truth.events(selection)
         var place: Int?
+        var state: JSONValue?
         for connection in connections {
             let bytes = rig.output.bytes(of: connection.token)
             // A reader that has an id and missed nothing gets no bytes.
@@ -78,6 +82,10 @@ struct Reader {
             for heard in rig.transcript(connection.token).events {
                 if isOver, heard.name == "end" { continue }
                 #expect(heard.name != "reset" || mayReset, comment)
+                guard let heard = whole(heard, &state) else {
+                    Issue.record("\(heard) cannot be applied; \(comment)")
+                    return
+                }
                 if heard.name == "reset" || heard.name == "snapshot" {
                     place = Self.place(after: heard.id, in: all)
                     checkSnapshot(heard, truth, comment)
@@ -88,12 +96,41 @@ struct Reader {
                         Issue.record("\(heard) was never to be heard; \(comment)")
                         return
                     }
-                    #expect(heard == all[index], comment)
+                    #expect(isSame(heard, all[index]), "\(heard), not \(all[index]); \(comment)")
                     place = index + 1
                 }
             }
         }
         if !isOver { #expect(place == all.count, "everything is heard in the end; \(comment)") }
+    }
+
+    /// The event with the whole state in place of a patch; nil if the patch cannot be applied.
+    ///
+    /// - Parameter state: that the reader holds.
+    private func whole(_ heard: Heard, _ state: inout JSONValue?) -> Heard? {
+        guard selection.asPatches else { return heard }
+        let data = try? JSON.decode(JSONValue.self, from: Array(heard.data.utf8))
+        switch heard.name {
+        case "snapshot": state = selection.wantsPulses ? data?["state"] : data
+        case "state": state = data
+        case "patch":
+            var (whole, text) = (heard, [UInt8]())
+            guard state != nil, let data, let patch = try? JSONPatch(data),
+                (try? patch.apply(to: &state!)) != nil,
+                (try? JSON.encode(state, into: &text)) != nil
+            else { return nil }
+            (whole.name, whole.data) = ("state", String(decoding: text, as: UTF8.self))
+            return whole
+        default: break
+        }
+        return heard
+    }
+
+    /// A patch may have added a member that another encoding has elsewhere.
+    private func isSame(_ heard: Heard, _ other: Heard) -> Bool {
+        guard selection.asPatches, heard.name == "state" else { return heard == other }
+        return (heard.name, heard.id) == (other.name, other.id)
+            && JSON.areSame(Array(heard.data.utf8), Array(other.data.utf8))
     }
 
     /// Checks that a snapshot has the state of its record.

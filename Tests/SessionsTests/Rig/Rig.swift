@@ -300,9 +300,17 @@ extension Selection {
     static let allActivities = Selection(activities: true)
     static let allStates = Selection(states: .whole)
     static let everything = Selection(pulses: .max, activities: true, states: .whole)
+    static let patches = Selection(states: .whole).patched()
+    static let everythingAsPatches = everything.patched()
 
     static func part(_ pointer: String) throws -> Selection {
         Selection(states: .part(try JSONPointer(pointer)))
+    }
+
+    func patched() -> Selection {
+        var selection = self
+        selection.asPatches = true
+        return selection
     }
 }
 

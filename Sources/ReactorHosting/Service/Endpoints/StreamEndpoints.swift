@@ -73,7 +73,9 @@ enum StreamActivities: StreamEndpoint {
 /// `GET /v1/sessions/{id}/states`: whole states, or the part of them that `?select=` names.
 enum StreamStates: StreamEndpoint {
     static func selection(_ items: QueryItems, pulses: UInt64) throws(Problem) -> Selection {
-        Selection(states: try states(items))
+        var selection = Selection(states: try states(items))
+        selection.asPatches = try StateForm(items, hasStates: true) == .patches
+        return selection
     }
 
     static func states(_ items: QueryItems) throws(Problem) -> Selection.States {
@@ -94,9 +96,32 @@ enum StreamEvents: StreamEndpoint {
         let kinds = try EventKinds(items)
         // Also without states: a malformed pointer is refused.
         let chosen = try StreamStates.states(items)
-        return Selection(
+        var selection = Selection(
             pulses: kinds.pulses ? pulses : 0, wantsPulses: kinds.pulses,
             activities: kinds.activities, states: kinds.states ? chosen : .none)
+        selection.asPatches = try StateForm(items, hasStates: kinds.states) == .patches
+        return selection
+    }
+}
+
+/// `?form=`: the form of states on a stream.
+enum StateForm {
+    case states
+    case patches
+
+    /// - Parameter hasStates: whether the stream has any.
+    init(_ items: QueryItems, hasStates: Bool) throws(Problem) {
+        self = try items.word("form", of: ["state", "patch"]) == "patch" ? .patches : .states
+        guard self == .patches else { return }
+        guard hasStates else {
+            throw .badParameter("form", "patch", "the stream has no states; change only")
+        }
+        // A patch is relative to a state that the client holds.
+        if let from = items.first("from") {
+            throw .badParameter(
+                "form", "patch",
+                "with from=\(from) the client holds no state to which a patch could be applied")
+        }
     }
 }
 

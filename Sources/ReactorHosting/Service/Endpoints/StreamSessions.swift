@@ -49,7 +49,8 @@ extension JointQuery {
         if let grants = access?.grants, !grants.ownSessions {
             forbidden = Set(sessions.filter { !grants.permits(session: $0.text) })
         }
-        let chooser = JointChooser(kinds: kinds, pulses: pulses, access: access)
+        let chooser = JointChooser(
+            kinds: kinds, asPatches: form == .patches, pulses: pulses, access: access)
         return JointStream.Request(
             sessions: sessions, vector: vector, start: start, idsAreOwn: idsAreOwn,
             pulses: pulses, forbidden: forbidden, client: client,
@@ -61,6 +62,7 @@ extension JointQuery {
 /// that session's loop.
 struct JointChooser: Sendable {
     let kinds: EventKinds
+    var asPatches = false
     /// The pulses that the request names; empty for all pulses.
     let pulses: [String]
     let access: Access?
@@ -80,9 +82,10 @@ struct JointChooser: Sendable {
 
     private func events(of session: any ReadableSession) -> RelayChoice {
         let chosen = session.registration.pulses(named: pulses, for: access?.grants)
-        let selection = Selection(
+        var selection = Selection(
             pulses: kinds.pulses ? chosen.bits : 0, wantsPulses: kinds.pulses,
             activities: kinds.activities, states: kinds.states ? .whole : .none)
+        selection.asPatches = asPatches
         return .events(session, selection, knownPulses: chosen.known)
     }
 }

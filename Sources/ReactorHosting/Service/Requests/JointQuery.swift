@@ -14,6 +14,7 @@ struct JointQuery {
     /// The pulses that the request names.
     let pulses: [String]
     let kinds: EventKinds
+    let form: StateForm
 
     /// Items besides the sessions.
     private static let otherItems = 100
@@ -23,6 +24,7 @@ struct JointQuery {
         let items = try request.queryItems(limit: limit + 1 + Self.otherItems)
         sessions = try Self.sessions(items, limit: limit)
         kinds = try EventKinds(items)
+        form = try StateForm(items, hasStates: kinds.states)
         pulses = items.values("pulse")
         heartbeatIsEvent = try items.word("ping", of: ["events", "comments"]) == "events"
         idsAreOwn = try items.word("ids", of: ["vector", "own"]) == "own"

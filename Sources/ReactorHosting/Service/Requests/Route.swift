@@ -57,16 +57,16 @@ package final class Route: Sendable {
         Route("DELETE", "/v1/sessions/{id}", "deleteSession", .verb(.delete), DeleteSession.self),
         Route(
             "GET", "/v1/sessions/{id}/states", "streamStates", .verb(.read, shows: .state),
-            StreamStates.self, stream + ["select"]),
+            StreamStates.self, stream + ["select", "form"]),
         Route(
             "GET", "/v1/sessions/{id}/activities", "streamActivities", .verb(.read, shows: .state),
             StreamActivities.self, stream),
         Route(
             "GET", "/v1/sessions/{id}/events", "streamEvents", .verb(.read, shows: .chosenKinds),
-            StreamEvents.self, stream + ["only", "pulse", "select"]),
+            StreamEvents.self, stream + ["only", "pulse", "select", "form"]),
         Route(
             "GET", "/v1/events", "streamSessions", .verb(.read), StreamSessions.self,
-            stream + ["session", "only", "pulse", "ids"]),
+            stream + ["session", "only", "pulse", "ids", "form"]),
         Route(
             "GET", "/v1/sessions/{id}/log", "readLog", .verb(.log), ReadLog.self, stream + ["limit"]
         ),

@@ -7,8 +7,8 @@ struct StormCommand: ParsableCommand {
         abstract: "Sends anything to every route while the server is killed again and again.",
         discussion: """
             The server's program, and arguments if need be, stand after `--`; it must host \
-            `alerts`, `counter`, `chat`, `job`, `countdown` and `conversation`, as reactor-server \
-            does:
+            `alerts`, `counter`, `chat`, `job`, `countdown`, `conversation` and `document`, as \
+            reactor-server does:
 
               reactor-bench storm --duration 60s -- reactor-server
 

@@ -31,6 +31,7 @@ enum StormBodies {
         case "countdown": "{\"type\":\"start\",\"seconds\":1}"
         // It refuses a question while it has no answer to another.
         case "conversation": "{\"type\":\"stop\"}"
+        case "document": "{\"type\":\"set\",\"value\":{\"text\":\"\",\"list\":[]}}"
         default: "{\"type\":\"alert\",\"message\":\"prey\"}"
         }
     }
@@ -61,6 +62,22 @@ enum StormBodies {
                 "{\"type\":\"ask\",\"text\":\(text)}", "{\"type\":\"answer\"}",
                 "{\"type\":\"stop\"}",
                 "{\"type\":\"retry\",\"question\":\(number)}",
+            ]
+            return actions.randomElement(using: &random) ?? ""
+        case "document":
+            let operations = [
+                #"{"op":"add","path":"/list/-","value":\#(number)}"#,
+                #"{"op":"copy","from":"/list","path":"/text"}"#,
+                #"{"op":"remove","path":"/list/0"}"#,
+                #"{"op":"test","path":"/text","value":\#(text)}"#,
+                #"{"op":"move","from":"","path":"/list/0"}"#,
+                #"{"op":"replace","path":"/text","value":\#(text)}"#,
+            ].shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random))
+            let actions = [
+                #"{"type":"set","value":{"text":\#(text),"list":[\#(number)]}}"#,
+                #"{"type":"patch","operations":[\#(operations.joined(separator: ","))]}"#,
+                #"{"type":"append","path":"/text","text":\#(text)}"#,
+                #"{"type":"emit","name":\#(text),"data":\#(number)}"#,
             ]
             return actions.randomElement(using: &random) ?? ""
         default:

@@ -29,6 +29,7 @@ extension StormRequests {
         case 3: query.append("only=states,activities")
         case 4: query.append("pulse=alertMessage")
         case 5: query.append("select=/count")
+        case 7: query.append("form=patch")
         case 6: query.append("ids=\(Bool.random(using: &random) ? "own" : "none")")
         default: break
         }

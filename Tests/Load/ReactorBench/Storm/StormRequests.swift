@@ -16,7 +16,7 @@ struct StormRequests {
     var tokens: [String] = []
     /// The hosted reactors.
     static let reactors = [
-        "alerts", "counter", "chat", "job", "countdown", "conversation",
+        "alerts", "counter", "chat", "job", "countdown", "conversation", "document",
     ]
 
     /// The names of sessions; each begins with its reactor's name. A deleted session gets a new
@@ -279,8 +279,10 @@ struct StormRequests {
         case .streamStates:
             let part = ["/count", "/messages/0", "", "no pointer"].randomElement(using: &random)
             if Bool.random(using: &random), let part { query.append("select=\(part)") }
+            if Bool.random(using: &random) { query.append("form=patch") }
         case .streamEvents:
             if Bool.random(using: &random) { query.append("only=states,activities") }
+            if Bool.random(using: &random) { query.append("form=patch") }
         case .streamPulses:
             if Int.random(in: 0..<4, using: &random) == 0 { query.append("pulse=newest") }
         default: break
