@@ -179,7 +179,8 @@ extension Parameters {
         add(removed.map(\.0))
         add(removed.map(\.1.key.text))
         let tagged = living.flatMap { one in
-            one.element.tags.map { change in change.rows.map { (one.offset, $0, change.tags) } } ?? []
+            one.element.tags.map { change in change.rows.map { (one.offset, $0, change.tags) } }
+                ?? []
         }
         add(tagged.map(\.0))
         add(tagged.map(\.1.name.text))

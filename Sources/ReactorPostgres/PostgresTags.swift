@@ -22,7 +22,7 @@ extension PostgresArchive {
                         page.next = last
                         return page
                     }
-                    last = TagPlace(
+                    last = TagPosition(
                         changed: found.integer(index, Self.place + 1),
                         row: found.integer(index, Self.place))
                     guard !found.isNull(index, 0) else { continue }
@@ -70,7 +70,7 @@ extension TagSelection {
             .contains { $0.utf8.contains(0) }
     }
 
-    fileprivate func parameters(after place: TagPlace, limit: Int) -> Parameters {
+    fileprivate func parameters(after place: TagPosition, limit: Int) -> Parameters {
         let others = tags.dropFirst() + (tags.isEmpty ? [] : reactor.map { [.reactor($0)] } ?? [])
         return [
             first.name.text, first.value.text, place.changed, place.row, limit, prefix,

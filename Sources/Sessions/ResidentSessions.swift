@@ -100,15 +100,15 @@ struct ResidentSessions {
     /// The first sessions of a selection, and one more than its limit, the newest first.
     func taggedPage(
         _ selection: TagSelection, loop: Int
-    ) -> [(place: TagPlace, session: Session)] {
-        var found: [(place: TagPlace, session: Session)] = []
+    ) -> [(place: TagPosition, session: Session)] {
+        var found: [(place: TagPosition, session: Session)] = []
         for session in byID.values {
             guard let tags = session.tags, !session.hasEnded,
                 selection.contains(session.id.text, of: session.registration.name, tags)
             else { continue }
             // Unique in the process: two sessions may be changed in one millisecond.
             let row = Int64(clamping: session.incarnation) << 10 | Int64(loop)
-            let place = TagPlace(changed: tags.changed, row: row)
+            let place = TagPosition(changed: tags.changed, row: row)
             if place < selection.after ?? .end { found.append((place, session)) }
         }
         return Array(found.sorted { $0.place > $1.place }.prefix(selection.limit + 1))

@@ -15,7 +15,8 @@ extension Session {
         beginWork(.reading)
         let declared = machine.tags
         endWork()
-        guard let (present, fault) = declared.map(SessionTags.kept(of:)), present != tags?.all else {
+        guard let (present, fault) = declared.map(SessionTags.kept(of:)), present != tags?.all
+        else {
             return
         }
         if let fault { report(.failed(place: "tags(of:)", error: fault)) }
@@ -24,6 +25,10 @@ extension Session {
         tags = changed
         guard keepsRecords else { return }
         step.batch.tags.append(TagChange(of: key, registration.name, changed))
+    }
+
+    package var presentTags: SessionTags? {
+        machine?.tags.map { SessionTags(SessionTags.kept(of: $0).kept) }
     }
 
     /// Restores the tags as they were before the oldest of these steps.

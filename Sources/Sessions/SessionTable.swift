@@ -225,7 +225,7 @@ package final class SessionTable {
     /// - Parameter loop: Distinguishes the places of sessions of different tables.
     package func taggedPage(
         _ selection: TagSelection, loop: Int
-    ) -> [(place: TagPlace, session: Session)] {
+    ) -> [(place: TagPosition, session: Session)] {
         sessions.taggedPage(selection, loop: loop)
     }
 

@@ -103,12 +103,13 @@ package struct TagSelection: Sendable, Hashable {
     /// Only ids that begin with this text.
     package var prefix: String
     /// Only sessions after this place; nil: from the newest.
-    package var after: TagPlace?
+    package var after: TagPosition?
     /// The most sessions of a page.
     package var limit: Int
 
     package init(
-        _ tags: [SessionTag], reactor: String? = nil, prefix: String = "", after: TagPlace? = nil,
+        _ tags: [SessionTag], reactor: String? = nil, prefix: String = "",
+        after: TagPosition? = nil,
         limit: Int
     ) {
         self.tags = tags
@@ -128,9 +129,9 @@ package struct TagSelection: Sendable, Hashable {
 }
 
 /// A place in the order in which the tags of sessions were changed.
-package struct TagPlace: Sendable, Hashable, Comparable {
+package struct TagPosition: Sendable, Hashable, Comparable {
     /// After every session: where the newest page begins.
-    package static let end = TagPlace(changed: .max, row: .max)
+    package static let end = TagPosition(changed: .max, row: .max)
 
     package var changed: Int64
     /// Orders the sessions whose tags were changed in the same millisecond.
@@ -141,7 +142,7 @@ package struct TagPlace: Sendable, Hashable, Comparable {
         self.row = row
     }
 
-    package static func < (one: TagPlace, other: TagPlace) -> Bool {
+    package static func < (one: TagPosition, other: TagPosition) -> Bool {
         (one.changed, one.row) < (other.changed, other.row)
     }
 }
@@ -155,7 +156,7 @@ package struct TaggedPage: Sendable, Equatable {
     /// With their tags.
     package var heads: [SavedHead] = []
     /// The place after which the next page begins; nil if there is none.
-    package var next: TagPlace?
+    package var next: TagPosition?
 
     package init() {}
 }

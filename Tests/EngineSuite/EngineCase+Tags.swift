@@ -10,7 +10,8 @@ extension EngineCase {
             ]
             try await trial.succeed(batch)
             for _ in 0..<2 {
-                try trial.equal(try await trial.found("status:open"), ["b", "a"], "the newest first")
+                try trial.equal(
+                    try await trial.found("status:open"), ["b", "a"], "the newest first")
                 try trial.equal(
                     try await trial.found("table:e\u{301}"), [], "canonically equal, other bytes")
                 try trial.equal(
@@ -68,7 +69,7 @@ extension EngineCase {
             }
             try await trial.succeed(batch)
             for texts in [["x:1"], ["x:1", "third:yes"]] {
-                var (seen, place, pages): ([String], TagPlace?, Int) = ([], nil, 0)
+                var (seen, place, pages): ([String], TagPosition?, Int) = ([], nil, 0)
                 repeat {
                     let page = try await trial.tagged(
                         TagSelection(texts.map(SessionTag.of), after: place, limit: 4))

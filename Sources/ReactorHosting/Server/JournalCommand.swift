@@ -14,8 +14,8 @@ struct JournalCommand: ParsableCommand {
             not, 64 for bad arguments.
             """,
         subcommands: [
-            Check.self, Rehearse.self, Retag.self, Export.self, Import.self, Backup.self, Recover.self,
-            Prepare.self,
+            Check.self, Rehearse.self, Retag.self, Export.self, Import.self, Backup.self,
+            Recover.self, Prepare.self,
         ])
 
     /// Commands and options of earlier versions, and what replaces them.

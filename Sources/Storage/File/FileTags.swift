@@ -15,7 +15,9 @@ extension FileArchive {
                     page.next = last
                     return false
                 }
-                (count, last) = (count + 1, TagPlace(changed: row.integer(4), row: row.integer(0)))
+                (count, last) = (
+                    count + 1, TagPosition(changed: row.integer(4), row: row.integer(0))
+                )
                 guard !row.isNull(1) else { return true }
                 let stored = FileSessionRow(ofPage: row)
                 guard let tags = try SessionTags(ofRow: stored.row, database),
@@ -37,7 +39,7 @@ extension FileArchive {
         }
     }
 
-    /// Rows of sessions that have ended are examined as well. The first columns are those of a page.
+    /// Rows of sessions that have ended are examined, too. The first columns are those of a page.
     static let tagQuery = """
         SELECT t.session, s.id, s.reactor, s.generation, t.changed
         FROM tags t LEFT JOIN sessions s ON s.row = t.session

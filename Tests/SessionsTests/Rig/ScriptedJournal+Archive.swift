@@ -173,19 +173,28 @@ extension ScriptedJournal: Archive {
 
     func taggedPage(_ selection: TagSelection, _ answer: @escaping Answer<TaggedPage>) {
         read(.taggedPage, answer) { state in
-            var places: [(place: TagPlace, head: SavedHead)] = []
+            var places: [(place: TagPosition, created: HistoryEntry, tags: SessionTags)] = []
             for (row, created) in state.records.filter({ $0.kind == .created }).enumerated() {
                 guard state.ends.isAlive(created.key), let tags = state.tags(of: created.key),
-                    let head = Self.saved(created.session, state)?.head,
-                    selection.contains(created.session, of: created.reactor, tags)
+                    (tags.all + [.reactor(created.reactor)]).contains(selection.first)
                 else { continue }
-                places.append((TagPlace(changed: tags.changed, row: Int64(row)), head))
+                places.append((TagPosition(changed: tags.changed, row: Int64(row)), created, tags))
             }
             let rest = places.filter { $0.place < selection.after ?? .end }
                 .sorted { $0.place > $1.place }
-            var page = TaggedPage()
-            page.heads = rest.prefix(selection.limit).map(\.head)
-            if rest.count > selection.limit { page.next = rest[selection.limit - 1].place }
+            var (page, last) = (TaggedPage(), TagPosition.end)
+            for (index, one) in rest.enumerated() {
+                guard page.heads.count < selection.limit, index < TaggedPage.examined else {
+                    page.next = last
+                    break
+                }
+                last = one.place
+                let (id, reactor) = (one.created.session, one.created.reactor)
+                guard selection.contains(id, of: reactor, one.tags),
+                    let head = Self.saved(id, state)?.head
+                else { continue }
+                page.heads.append(head)
+            }
             return page
         }
     }

@@ -37,7 +37,8 @@ enum ListSessions: ServiceEndpoint {
     ) throws(Problem) -> Response? {
         guard case .tagged(let selection) = query else {
             throw Problem(
-                400, "bad_sort", "a stream follows a list by tags: name a tag, or send "
+                400, "bad_sort",
+                "a stream follows a list by tags: name a tag, or send "
                     + "sort=changed and a reactor")
         }
         if let after = selection.after {

@@ -23,7 +23,7 @@ final class FollowedLists {
         let number: UInt64
         let began: LoopInstant
         /// Of the loops, without an archive.
-        var parts: [(place: TagPlace, line: ListPage.Line)] = []
+        var parts: [(place: TagPosition, line: ListPage.Line)] = []
         var missing = 0
     }
 
@@ -59,7 +59,9 @@ final class FollowedLists {
             reading.list.fail(.stuck(on: loop))
         }
         if reading == nil, now >= restUntil, let list = next(now) { begin(list, now) }
-        loop.table.setTimer(token: Self.timer, at: max(restUntil, now + Self.pause))
+        let isUrgent = reading == nil && lists.values.contains(where: \.hasNewReaders)
+        loop.table.setTimer(
+            token: Self.timer, at: isUrgent ? restUntil : max(restUntil, now + Self.pause))
     }
 
     private func next(_ now: LoopInstant) -> FollowedList? {
@@ -104,7 +106,7 @@ final class FollowedLists {
     }
 
     private func receive(
-        _ part: [(place: TagPlace, line: ListPage.Line)], _ number: UInt64
+        _ part: [(place: TagPosition, line: ListPage.Line)], _ number: UInt64
     ) {
         guard reading?.number == number else { return }
         reading?.parts += part

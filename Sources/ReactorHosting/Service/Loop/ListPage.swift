@@ -4,11 +4,11 @@ internal import Sessions
 internal import Storage
 internal import Wire
 
-/// What a followed list shows at one moment, and the events that lead there.
+/// The sessions of a followed list at one moment, and the events that lead there.
 final class ListPage: Sendable {
     struct Line: Sendable {
         let id: String
-        /// With the tags, tells whether the session has changed.
+        /// The session has changed if this or the tags differ.
         let generation: String
         let tags: SessionTags?
         /// As in a page, without the line break.

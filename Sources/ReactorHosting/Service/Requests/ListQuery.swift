@@ -38,7 +38,7 @@ enum ListQuery {
         }
         var selection = TagSelection(tags, reactor: reactor, prefix: prefix, limit: limit)
         if let after {
-            guard let place = TagPlace(text: after) else {
+            guard let place = TagPosition(text: after) else {
                 throw .badParameter("after", after, "send the next of a page in this order")
             }
             selection.after = place
@@ -76,7 +76,7 @@ enum ListQuery {
     }
 }
 
-extension TagPlace {
+extension TagPosition {
     /// `<changed>.<row>`, the `next` of a page.
     var text: String { "\(changed).\(row)" }
 

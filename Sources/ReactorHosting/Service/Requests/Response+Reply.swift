@@ -117,6 +117,7 @@ struct SessionDescription: Encodable, Sendable {
         reactor = content.feed.reactor
         version = content.version
         position = content.position.text
+        tags = content.tags.map(ShownTags.init)
     }
 
     init(_ session: Session) {
