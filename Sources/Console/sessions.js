@@ -109,7 +109,7 @@ export class SessionList {
 		this.#isLoading = false;
 		const fault = find("sessions-fault");
 		fault.replaceChildren();
-		if (this.#prefix !== "" && !ID.test(this.#prefix)) {
+		if (isOdd(this.#prefix)) {
 			this.#show([], undefined);
 			return find("sessions-count").replaceChildren("an id cannot have such characters");
 		}
@@ -129,7 +129,9 @@ export class SessionList {
 
 	#page(after, limit = PAGE) {
 		const query = new URLSearchParams({ limit: String(limit) });
-		if (this.#prefix !== "") query.set("prefix", this.#prefix);
+		const { tags, prefix } = parts(this.#prefix);
+		for (const tag of tags) query.append("tag", tag);
+		if (prefix !== "") query.set("prefix", prefix);
 		if (this.#reactor !== "") query.set("reactor", this.#reactor);
 		if (after !== undefined) query.set("after", after);
 		return this.#server.request("GET", `/v1/sessions?${query}`);
@@ -155,11 +157,17 @@ export class SessionList {
 
 	/** Reads the rows on the screen again: sessions have come and gone. */
 	async refresh() {
-		if (this.#isLoading || this.#turn === 0 || (this.#prefix !== "" && !ID.test(this.#prefix))) return;
+		if (this.#isLoading || this.#turn === 0 || isOdd(this.#prefix)) return;
 		const turn = this.#turn;
 		const { first, last } = this.#rows.visible;
 		const after = this.#lines[first - 1]?.id;
 		try {
+			// In the order of changes, a session may have moved to the front.
+			if (parts(this.#prefix).tags.length > 0) {
+				const page = await this.#page(undefined, Math.min(1000, Math.max(PAGE, this.#lines.length)));
+				if (turn === this.#turn && !this.#isLoading) this.#show(page.sessions, page.next);
+				return;
+			}
 			const part = await this.#page(after, Math.max(PAGE, last - first));
 			if (turn !== this.#turn || this.#isLoading) return;
 			const { sessions, next } = merged({ sessions: this.#lines, next: this.#next }, after, part);
@@ -190,11 +198,24 @@ export class SessionList {
 		row.append(
 			h("span.id", line.id),
 			h("span.tag", line.reactor ?? ""),
+			...Object.entries(line.tags ?? {}).map((tag) => h("span.tag", tag.join(":"))),
 			line.status === "quarantined"
 				? h("span.bad", { title: line.reason ?? "" }, "quarantined")
 				: h("span.number", `v${line.version ?? 0}`),
 		);
 	}
+}
+
+/** The words of a search: those with a colon are tags, another one begins an id. */
+export function parts(text) {
+	const words = text.trim().split(/\s+/);
+	const isTag = (word) => word.includes(":");
+	return { tags: words.filter(isTag), prefix: words.filter((word) => !isTag(word)).join(" ") };
+}
+
+function isOdd(text) {
+	const { prefix } = parts(text);
+	return prefix !== "" && !ID.test(prefix);
 }
 
 /**

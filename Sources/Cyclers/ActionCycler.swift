@@ -56,6 +56,12 @@ public protocol ActionCycler: Cycler {
     /// applies, which is off by default.
     static var expiresAfter: Duration? { get }
 
+    /// The tags by which lists find the session: `GET /v1/sessions?tag=status:open`.
+    ///
+    /// Called once for each commit of the journal that may have changed the state. If this function
+    /// changes, run `journal retag` or increase ``stateVersion``. Default: none.
+    static func tags(of state: State) -> Tags
+
     /// Decides about an action that was suspended when the process ended.
     ///
     /// Default: `Recovery.abandon`, which never repeats an action. Both cases are recorded. The
@@ -84,6 +90,9 @@ extension ActionCycler {
 
     /// No time of its own.
     public static var expiresAfter: Duration? { nil }
+
+    /// No tags.
+    public static func tags(of state: State) -> Tags { .undeclared }
 
     /// Abandons the action.
     public func recovery(of action: Action) -> Recovery { .abandon }

@@ -22,11 +22,11 @@ extension Append {
     static let whole = whole(fence: nil)
     static let shortFenced = short(fence: 14)
     static let plainFenced = plain(fence: 17)
-    static let wholeFenced = whole(fence: 59)
+    static let wholeFenced = whole(fence: 63)
 
     /// - Parameter hasOwnTimes: Whether the times of the parts are written; only in tests.
     static func statement(_ form: Form, isFenced: Bool, hasOwnTimes: Bool = false) -> String {
-        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 59 : nil) { $0 } }
+        if hasOwnTimes, form == .whole { return whole(fence: isFenced ? 63 : nil) { $0 } }
         return switch form {
         case .short: isFenced ? shortFenced : short
         case .plain: isFenced ? plainFenced : plain
@@ -124,8 +124,9 @@ extension Append {
     /// The same with creations, ends, and the data of their parts. The times are the database's,
     /// because those of the parts come from a node's clock.
     private static func whole(
-        fence: Int?, _ time: (String) -> String = { _ in Schema.now }
+        fence: Int?, _ ownTime: ((String) -> String)? = nil
     ) -> String {
+        let time = ownTime ?? { _ in Schema.now }
         let node = fence.map { "CASE WHEN t.deleted IS NULL THEN $\($0) END" } ?? "NULL"
         return """
             WITH born AS (
@@ -214,11 +215,29 @@ extension Append {
             unscheduled AS (
                 DELETE FROM timers d USING unnest($57::bigint[], $58::text[]) t(i, name), good
                 WHERE good.i = t.i AND d.session = good.session AND d.name = t.name
+                RETURNING 1),
+            clock AS MATERIALIZED (SELECT \(Schema.now) AS now),
+            tagged AS (
+                INSERT INTO tags(session, name, value, changed)
+                SELECT good.session, t.name, t.value, \(ownTime == nil ? "clock.now" : "t.changed")
+                FROM unnest($59::bigint[], $60::text[], $61::text[], $62::bigint[])
+                    t(i, name, value, changed)
+                JOIN good ON good.i = t.i CROSS JOIN clock ORDER BY good.session
+                ON CONFLICT (session, name) DO UPDATE SET value = excluded.value,
+                    changed = excluded.changed
+                RETURNING 1),
+            untagged AS (
+                DELETE FROM tags d USING unnest($59::bigint[], $60::text[]) t(i, name), good
+                WHERE t.name = '' AND good.i = t.i AND d.session = good.session
+                    AND NOT EXISTS (
+                        SELECT 1 FROM unnest($59::bigint[], $60::text[]) n(i, name)
+                        WHERE n.i = t.i AND n.name = d.name)
                 RETURNING 1)
             SELECT p.i, p.is_deleted, p.number, p.part,
                 p.i IN (SELECT i FROM good) OR (p.is_deleted AND p.has_runs = 0),
                 \(CommitPoint.columns(after: [
-                    "saved", "answered", "started", "settled", "scheduled", "unscheduled",
+                    "saved", "answered", "started", "settled", "scheduled", "unscheduled", "tagged",
+                    "untagged",
                 ]))
                 \(owner(fence))
             FROM p

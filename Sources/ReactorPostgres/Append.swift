@@ -178,5 +178,13 @@ extension Parameters {
         let removed = timers.filter { $0.1.value == nil }
         add(removed.map(\.0))
         add(removed.map(\.1.key.text))
+        let tagged = living.flatMap { one in
+            one.element.tags.map { change in change.rows.map { (one.offset, $0, change.tags) } }
+                ?? []
+        }
+        add(tagged.map(\.0))
+        add(tagged.map(\.1.name.text))
+        add(tagged.map(\.1.value.text))
+        add(tagged.map(\.2.changed))
     }
 }

@@ -57,6 +57,7 @@ struct GroupPlan {
         for one in batch.started { part(one.session, one.generation)?.append(one) }
         for one in batch.settled { part(one.session, one.generation)?.append(one) }
         for one in batch.timers { part(one.session, one.generation)?.append(one) }
+        for one in batch.tags { part(one.session, one.generation)?.append(one) }
         batches.append((order.compactMap { parts[$0] }, refused))
     }
 

@@ -25,6 +25,8 @@ final class Part {
     private(set) var actions: [UInt64: RunningAction?] = [:]
     /// By name. Nil: the timer is removed.
     private(set) var timers: [ExactText: SessionTimer?] = [:]
+    /// The last change of the session's tags; nil if there is none.
+    private(set) var tags: TagChange?
 
     var outcome = Outcome.open
     /// Whether it was sent, and not answered: it may be in the database.
@@ -56,7 +58,7 @@ final class Part {
     /// Whether it is more than records that continue a session.
     var needsWholeStatement: Bool {
         runs.isEmpty || after == nil || deleted != nil || !snapshots.isEmpty || !answers.isEmpty
-            || !actions.isEmpty || !timers.isEmpty
+            || !actions.isEmpty || !timers.isEmpty || tags != nil
     }
 
     func append(_ run: RecordBatch) {
@@ -79,6 +81,8 @@ final class Part {
 
     func append(_ action: SettledAction) { actions[action.action] = .some(nil) }
 
+    func append(_ change: TagChange) { tags = change }
+
     func append(_ change: TimerChange) { timers[change.name] = .some(change.timer) }
 
     /// The approximate number of bytes to send.
@@ -87,6 +91,6 @@ final class Part {
             + snapshots.values.reduce(0) { $0 + $1.state.count }
             + answers.values.reduce(0) { $0 + $1.body.count }
             + actions.values.reduce(0) { $0 + ($1?.content.count ?? 0) }
-            + timers.values.reduce(0) { $0 + ($1?.content.count ?? 0) }
+            + timers.values.reduce(0) { $0 + ($1?.content.count ?? 0) } + (tags?.bytes ?? 0)
     }
 }

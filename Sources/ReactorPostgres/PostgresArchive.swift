@@ -184,7 +184,11 @@ final class PostgresArchive: Archive, PostgresHistory {
             let found = try connection.run(
                 range.reactor == nil ? Self.page : Self.pageOfReactor, parameters,
                 within: SessionRow.limit)
-            return (0..<found.count).map { SessionRow(found, $0).head }
+            return (0..<found.count).map { index in
+                var head = SessionRow(found, index).head
+                head.tags = found.tags(index, SessionRow.afterColumns)
+                return head
+            }
         }
     }
 
@@ -193,11 +197,11 @@ final class PostgresArchive: Archive, PostgresHistory {
 
     private static func page(where condition: String) -> String {
         """
-        SELECT \(SessionRow.columns)
+        SELECT \(SessionRow.columns), g.tags, g.changed
         FROM (SELECT * FROM sessions
             WHERE id > $1 AND id >= $2 AND id < $3 AND deleted IS NULL \(condition)
             ORDER BY id LIMIT $4) s
-        \(SessionRow.newest)
+        \(SessionRow.newest) \(SessionRow.tags)
         ORDER BY s.id
         """
     }

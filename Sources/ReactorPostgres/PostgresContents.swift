@@ -109,6 +109,7 @@ package final class PostgresContents {
         for answer in try stored.answers(connection) { try visitor.visit(answer) }
         for action in try stored.running(connection) { try visitor.visit(action) }
         for timer in try stored.timers(connection) { try visitor.visit(timer) }
+        if let tags = try stored.rest(connection).tags { try visitor.visit(tags) }
     }
 
     /// A sentence for each row that no session has, and for each that does not continue the one
@@ -116,7 +117,7 @@ package final class PostgresContents {
     package func rowProblems() throws(JournalFailure) -> [String] {
         var problems: [String] = []
         do throws(PostgresFault) {
-            for table in ["runs", "snapshots", "answers", "running", "timers"] {
+            for table in ["runs", "snapshots", "answers", "running", "timers", "tags"] {
                 let lost = try connection.run(
                     """
                     SELECT count(*) FROM \(table) t

@@ -20,6 +20,7 @@ package final class PostgresFiller: JournalVisitor {
         var answers: [(row: Int64, answer: StoredAnswer)] = []
         var actions: [(row: Int64, action: RunningAction)] = []
         var timers: [(row: Int64, timer: SessionTimer)] = []
+        var tags: [(row: Int64, tag: SessionTag, changed: Int64)] = []
         var bytes = 0
     }
 
@@ -112,6 +113,13 @@ package final class PostgresFiller: JournalVisitor {
     package func visit(_ timer: SessionTimer) throws {
         rows.timers.append((row, timer))
         rows.bytes += timer.content.count
+    }
+
+    package func visit(_ tags: SessionTags) throws {
+        let change = TagChange(
+            of: SessionKey(session: "", generation: ""), session?.reactor ?? "", tags)
+        rows.tags += change.rows.map { (row, $0, tags.changed) }
+        rows.bytes += change.bytes
     }
 
     package func visit(_ tombstone: SavedHead, deleted: Int64) throws {
@@ -214,6 +222,15 @@ package final class PostgresFiller: JournalVisitor {
             INSERT INTO timers(session, name, number, due, content, begun)
             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bytea[],
                 $6::bigint[])
+            """, parameters, within: Self.limit)
+        parameters = [
+            rows.tags.map(\.row), rows.tags.map(\.tag.name.text), rows.tags.map(\.tag.value.text),
+            rows.tags.map(\.changed),
+        ]
+        _ = try connection.run(
+            """
+            INSERT INTO tags(session, name, value, changed)
+            SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
             """, parameters, within: Self.limit)
     }
 }

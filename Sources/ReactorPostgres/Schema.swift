@@ -130,6 +130,8 @@ enum Schema {
     ///              often the session was loaded when the timer was late. Since version 7 the row
     ///              with an empty name is the expiry row: the session does not expire before its
     ///              `due`.
+    ///   tags       since version 7: the tags of sessions, and when each session's were last
+    ///              changed. The row with an empty name has the reactor as its value.
     ///   removals   sessions that were deleted, and whose other rows are being removed.
     ///   nodes      one row for each node, since version 2; see Membership. Of its reactors the
     ///              names and the versions of their states; `lease` in milliseconds.
@@ -218,6 +220,10 @@ enum Schema {
         ALTER TABLE timers ADD begun bigint NOT NULL DEFAULT 0;
         ALTER TABLE running ADD attempt bigint NOT NULL DEFAULT 1, ADD due bigint,
             ADD step text;
+        CREATE TABLE tags(
+            session bigint NOT NULL, name text COLLATE "C" NOT NULL,
+            value text COLLATE "C" NOT NULL, changed bigint NOT NULL, PRIMARY KEY(session, name));
+        CREATE INDEX tags_by_value ON tags(name, value, changed, session);
         """,
     ]
 }

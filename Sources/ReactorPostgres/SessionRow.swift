@@ -57,7 +57,8 @@ struct SessionRow {
     }
 
     /// The column after ``columns``.
-    private static let isStandby = 14
+    private static let isStandby = afterColumns
+    static let afterColumns = 14
 
     /// Returns one row even if there is no session, because the row also says which server it is
     /// from.
@@ -102,21 +103,33 @@ struct SessionRow {
             }
         }
         saved.timers = try timers(connection)
-        (saved.head.creation.input, saved.hasStoredAnswers) = try rest(connection)
+        let rest = try rest(connection)
+        (saved.head.creation.input, saved.hasStoredAnswers) = (rest.input, rest.hasAnswers)
+        saved.head.tags = rest.tags
         return saved
     }
 
-    /// The input of the session's creation, and whether there is any stored answer.
-    func rest(_ connection: Connection) throws(PostgresFault) -> (input: [UInt8]?, Bool) {
+    struct Rest {
+        /// Of the session's creation.
+        let input: [UInt8]?
+        /// Whether there is any stored answer.
+        let hasAnswers: Bool
+        let tags: SessionTags?
+    }
+
+    func rest(_ connection: Connection) throws(PostgresFault) -> Rest {
         let found = try connection.run(Self.restOfSession, [row], within: Self.limit)
         guard found.count > 0, !found.bool(0, 2) else { throw .standby }
-        return (found.isNull(0, 0) ? nil : found.bytes(0, 0), found.bool(0, 1))
+        return Rest(
+            input: found.isNull(0, 0) ? nil : found.bytes(0, 0), hasAnswers: found.bool(0, 1),
+            tags: found.tags(0, 3))
     }
 
     /// One row, like ``byID``.
     static let restOfSession = """
-        SELECT s.input, EXISTS (SELECT 1 FROM answers WHERE session = $1), pg_is_in_recovery()
-        FROM (SELECT 1) one LEFT JOIN sessions s ON s.session = $1
+        SELECT s.input, EXISTS (SELECT 1 FROM answers WHERE session = $1), pg_is_in_recovery(),
+            g.tags, g.changed
+        FROM (SELECT 1) one LEFT JOIN sessions s ON s.session = $1 \(tags)
         """
 
     func snapshot(at version: UInt64, _ connection: Connection) throws(PostgresFault) -> Snapshot? {

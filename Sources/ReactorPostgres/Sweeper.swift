@@ -230,6 +230,7 @@ final class Sweeper: @unchecked Sendable {
     static let removals = [
         ("snapshots", "state", "version, number"), ("answers", "body", "key"),
         ("running", "content", "action"), ("timers", "content", "name"),
+        ("tags", "value", "name"),
         ("runs", "lines", "after_number, after_part"),
     ].map { RowRemoval($0, content: $1, where: "session = $3", order: $2) }
 

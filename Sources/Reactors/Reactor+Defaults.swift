@@ -53,6 +53,9 @@ extension Reactor {
     /// Nil: the setting of the server applies.
     public static var expiresAfter: Duration? { nil }
 
+    /// No tags.
+    public static func tags(of state: State) -> Tags { .undeclared }
+
     /// Abandons the action.
     public func recovery(of action: Action) -> Recovery { .abandon }
 

@@ -139,6 +139,14 @@ public protocol Reactor:
     /// expire.
     static var expiresAfter: Duration? { get }
 
+    /// The tags by which lists find the session: `GET /v1/sessions?tag=status:open`.
+    ///
+    /// Called once for each commit that may have changed the state, with the state that `reduce`
+    /// returned. The tags are stored in that commit, if they have changed. If this function
+    /// changes, run `journal retag` or increase ``stateVersion``. Default: none, and the function
+    /// is never called. In a ``ReactorHost``, there are no lists.
+    static func tags(of state: State) -> Tags
+
     /// Decides about an action whose effects were running when the process ended, or have failed.
     ///
     /// ``Recovery/runAgain(after:)`` with a time applies to both cases, and to each further

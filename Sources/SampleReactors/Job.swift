@@ -51,6 +51,9 @@ public struct Job: Reactor {
     /// No job.
     public let initialState = State()
 
+    /// `GET /v1/sessions?tag=phase:running` lists the running jobs.
+    public static func tags(of state: State) -> Tags { ["phase": state.phase.rawValue] }
+
     /// Makes a reactor for a session.
     public init() {}
 

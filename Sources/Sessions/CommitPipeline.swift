@@ -158,7 +158,10 @@ package final class CommitPipeline {
         let batch = gathering
         gathering.removeAll(keepingCapacity: true)
         sizes.record(batch.count)
-        for step in batch { step.isGathering = false }
+        for step in batch {
+            step.session.updateTags(in: step)
+            step.isGathering = false
+        }
         var whole = Batch()
         if keepsRecords {
             for step in batch {

@@ -371,6 +371,8 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     var stateVersion: Int { C.stateVersion }
 
+    var tags: Tags? { stub.isOn ? nil : C.tags(of: versions.newestState) }
+
     var lastAction: UInt64 { lastTag }
 
     var isQuiet: Bool { waiting.isQuiet && !stub.isOn }

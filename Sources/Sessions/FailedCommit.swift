@@ -24,7 +24,7 @@ struct FailedCommit {
     func isHarmless(for step: Step) -> Bool {
         session.uncommitted.first === step && !step.creates && !step.beginsForm
             && step.end.position == history.committed.position && step.effects.isEmpty
-            && step.answered.isEmpty && step.timersBefore == nil
+            && step.answered.isEmpty && step.timersBefore == nil && step.tagsBefore == nil
     }
 
     /// Continues without a harmless step.
@@ -86,6 +86,7 @@ struct FailedCommit {
         cancelEffects()
         session.takeBackEnd()
         session.restoreTimers(before: rolledBack, failure)
+        session.restoreTags(before: rolledBack)
         let wasNeverCreated = rolledBack.contains(where: \.creates)
         for step in rolledBack {
             session.table.commits.withdraw(step)

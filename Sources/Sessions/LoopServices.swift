@@ -27,6 +27,8 @@ package struct LoopServices {
     let owners: SessionOwners?
     /// The bytes that requests may cause, on all loops.
     package let work: WorkBudget
+    /// Of all loops.
+    package let tagChanges: TagChanges
 
     /// - Parameters:
     ///   - now: milliseconds since 1970 (UTC); called for every record.
@@ -36,7 +38,7 @@ package struct LoopServices {
         now: @escaping () -> Int64, uptime: @escaping () -> Int64 = { 0 },
         hop: @escaping Hop, reach: Reach? = nil,
         isolation: LoopIsolation, topics: TopicBus = TopicBus(), owners: SessionOwners? = nil,
-        work: WorkBudget = WorkBudget()
+        work: WorkBudget = WorkBudget(), tagChanges: TagChanges = TagChanges()
     ) {
         self.now = now
         self.uptime = uptime
@@ -46,5 +48,6 @@ package struct LoopServices {
         self.topics = topics
         self.owners = owners
         self.work = work
+        self.tagChanges = tagChanges
     }
 }

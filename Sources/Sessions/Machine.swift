@@ -72,6 +72,9 @@ package protocol StateHistory: AnyObject {
 
     /// The reactor's `stateVersion`.
     var stateVersion: Int { get }
+
+    /// The tags of the present state; nil while a stub replaces the reactor.
+    var tags: Tags? { get }
 }
 
 /// The beginning and the end of a machine.

@@ -6,6 +6,8 @@ internal import Storage
 extension ReactorMachine {
     var stateVersion: Int { R.stateVersion }
 
+    var tags: Tags? { core.isStub ? nil : R.tags(of: core.state) }
+
     var lastAction: UInt64 { lastTag }
 
     var isQuiet: Bool { core.runningCount == 0 && !core.isStub }

@@ -1,6 +1,7 @@
 internal import Feeds
 internal import JSONCoding
-internal import Reactors
+public import Reactors
+internal import Storage
 
 // Refuses reactors whose sessions could not be restored later.
 extension Registration {
@@ -29,6 +30,12 @@ extension Registration {
             return ["the initial state is not the same after it was read back from its JSON"]
         }
         return []
+    }
+
+    /// Why a list would lack a tag of the initial state.
+    @usableFromInline
+    static func faults(in tags: Tags) -> [String] {
+        SessionTags.kept(of: tags).fault.map { ["tags(of:) of the initial state: \($0)"] } ?? []
     }
 
     /// Activities that could not be emitted, because their case has a reserved name.

@@ -25,6 +25,8 @@ package struct Registration: Sendable {
     package private(set) var reactor: (type: any Reactor.Type, initialState: any Sendable)?
     /// The reactor's `expiresAfter`.
     package private(set) var expiresAfter: Duration?
+    /// Whether the reactor has a `tags(of:)`.
+    package private(set) var hasTags = false
     /// The type of a Cycler, whose sessions may have parts; nil for any other reactor.
     private(set) var cycler: ObjectIdentifier?
     /// Whether the `type` of an action names its case.
@@ -84,6 +86,7 @@ package struct Registration: Sendable {
             fields: fields, activity: R.Activity.self, activities: activities, examples: examples,
             faults: Self.faults(inState: initial)
                 + Self.faults(inActivity: R.Activity.self, announced: activities)
+                + Self.faults(in: R.tags(of: initial))
                 + Self.faults(inCasesOf: R.Activity.self, "activity")
                 + Self.faults(inCasesOf: R.Action.self, "action")
                 + (R.Mutation.self == R.Action.self
@@ -101,6 +104,7 @@ package struct Registration: Sendable {
         topics = first.sources.compactMap { $0.isDecodable ? $0.topic : nil }
         hasTaggedActions = R.Action.self is any TaggedCodable.Type
         expiresAfter = R.expiresAfter
+        hasTags = R.tags(of: initial).isDeclared
         reactor = (R.self, initial)
     }
 
@@ -176,6 +180,7 @@ package struct Registration: Sendable {
             fields: fields, activity: C.Activity.self, activities: activities, examples: examples,
             faults: Self.faults(inState: initial)
                 + Self.faults(inActivity: C.Activity.self, announced: activities)
+                + Self.faults(in: C.tags(of: initial))
                 + Self.faults(inCasesOf: C.Activity.self, "activity")
                 + Self.faults(inCasesOf: C.Action.self, "action"),
             makeFold: { (id, creation, snapshot) throws(RecoveryFault) in
@@ -193,6 +198,7 @@ package struct Registration: Sendable {
         cycler = ObjectIdentifier(C.self)
         hasTaggedActions = C.Action.self is any TaggedCodable.Type
         expiresAfter = C.expiresAfter
+        hasTags = C.tags(of: initial).isDeclared
     }
 
     private init<Action: Codable & SendableMetatype, State: Codable, Activity: Codable>(

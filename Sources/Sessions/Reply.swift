@@ -76,6 +76,8 @@ extension Reply {
         package let feed: Feed
         package var version: UInt64
         package var position: Position
+        /// Of a present state; nil if its reactor declares none.
+        package var tags: SessionTags?
         /// The charge of a large answer, until the connection has accepted it.
         package var charge: WorkCharge?
 

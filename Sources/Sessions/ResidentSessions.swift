@@ -97,6 +97,23 @@ struct ResidentSessions {
         return Self.first(range.limit, of: page)
     }
 
+    /// The first sessions of a selection, and one more than its limit, the newest first.
+    func taggedPage(
+        _ selection: TagSelection, loop: Int
+    ) -> [(place: TagPosition, session: Session)] {
+        var found: [(place: TagPosition, session: Session)] = []
+        for session in byID.values {
+            guard let tags = session.tags, !session.hasEnded,
+                selection.contains(session.id.text, of: session.registration.name, tags)
+            else { continue }
+            // Unique in the process: two sessions may be changed in one millisecond.
+            let row = Int64(clamping: session.incarnation) << 10 | Int64(loop)
+            let place = TagPosition(changed: tags.changed, row: row)
+            if place < selection.after ?? .end { found.append((place, session)) }
+        }
+        return Array(found.sorted { $0.place > $1.place }.prefix(selection.limit + 1))
+    }
+
     private static func first(_ limit: Int, of sessions: [Session]) -> [Session] {
         Array(sessions.sorted { $0.id.text < $1.id.text }.prefix(limit))
     }

@@ -145,6 +145,7 @@ extension Session {
         history.commit(step.end)
         if isTaken { persistence?.hasCommitted = true }
         keys?.commit(step)
+        if step.tagsBefore != nil || isEnding && tags != nil { table.services.tagChanges.count() }
         if step.timersBefore != nil {
             table.timers.succeeded()
             if timers.next ?? .max > table.timerTime { table.timers.forgetLate(id) }

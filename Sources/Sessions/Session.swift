@@ -1,7 +1,7 @@
 package import Feeds
 internal import JSONCoding
 internal import Reactors
-internal import Storage
+package import Storage
 
 /// One running instance of a reactor, with its own state and its own total order.
 ///
@@ -60,6 +60,8 @@ package final class Session {
     var traces = ActionTraces()
     var meters = SizeMeters()
     var timers: SessionTimers
+    /// Those of the last commit that was submitted; nil: the journal may have none.
+    package var tags: SessionTags?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
     var keys: IdempotencyKeys?
@@ -78,6 +80,8 @@ package final class Session {
         history = feed.history
         self.records = table.commits.records
         timers = SessionTimers(saved?.timers ?? [])
+        // A fork has tags of its own.
+        tags = isNew ? nil : saved?.tags
         self.keepsRecords = table.journal.keepsRecords
         self.tasks = EffectTasks(table.effects.count(of: registration.name))
         self.persistence = table.journal.archive == nil ? nil : PersistenceState(saved)

@@ -57,6 +57,10 @@ package final class SessionCopy: ReadableSession {
     package var hasEnded: Bool { false }
     package var absence: Reply.Kind { .failed(.leftMemory) }
 
+    package var presentTags: SessionTags? {
+        (fold as? any TaggedFold).map { SessionTags(SessionTags.kept(of: $0.tags).kept) }
+    }
+
     package func recordUse() {}
 
     package func forget(_ token: UInt64) { feed.archive?.readers.remove(token) }

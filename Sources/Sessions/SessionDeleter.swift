@@ -71,6 +71,7 @@ package struct SessionDeleter {
 
     /// The journal has ended the batch of a deletion.
     func batchEnded(_ id: SessionID, _ owned: OwnedSession?, _ failure: JournalFailure?) {
+        table.services.tagChanges.count()
         guard let failure else {
             if let owner = table.loads.operations.owner(of: id) {
                 table.services.owners?.ended(owner)

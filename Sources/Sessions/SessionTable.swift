@@ -219,6 +219,28 @@ package final class SessionTable {
         return true
     }
 
+    /// The first sessions in memory of a selection, the newest first. For journals without an
+    /// archive. Examines every session, as ``page(_:)`` does.
+    ///
+    /// - Parameter loop: Distinguishes the places of sessions of different tables.
+    package func taggedPage(
+        _ selection: TagSelection, loop: Int
+    ) -> [(place: TagPosition, session: Session)] {
+        sessions.taggedPage(selection, loop: loop)
+    }
+
+    /// Reads the first sessions of a selection that the journal has, the newest first.
+    ///
+    /// - Returns: false if the journal has no archive. Then `act` is not called.
+    package func taggedPage(
+        _ selection: TagSelection,
+        then act: @escaping (Result<TaggedPage, JournalFailure>) -> Void
+    ) -> Bool {
+        guard journal.archive != nil else { return false }
+        ask({ archive, answer in archive.taggedPage(selection, answer) }, then: act)
+        return true
+    }
+
     // MARK: Creation and deletion
 
     /// Creates a session. The answer is sent when the creation is committed.

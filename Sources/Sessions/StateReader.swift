@@ -169,7 +169,11 @@ struct StateReader {
         session.table.beginWork(.reading, of: session.feed, session.incarnation)
         defer { session.table.endWork(of: session.feed) }
         do throws(WorkOverload) {
-            guard let version else { return try present(for: token) }
+            guard let version else {
+                var content = try present(for: token)
+                content.tags = session.registration.hasTags ? session.presentTags : nil
+                return content
+            }
             guard keptVersions(.shown).contains(version) else {
                 return session.content(.versionUnknown(kept: keptVersions(.shown)))
             }

@@ -48,6 +48,8 @@ package final class Step {
     package var records: CommittedRecords?
     /// The session's timers before the step; nil if the step changes none.
     var timersBefore: SessionTimers?
+    /// The session's tags before the step; nil if the step changes none.
+    var tagsBefore: SessionTags??
     /// Whether it counts an attempt of a late timer; see ``Session/countLateTimer()``.
     var countsLateTimer = false
     /// The work of effects, carried out after the commit, in this order.

@@ -67,6 +67,10 @@ package protocol Archive: HistoryArchive {
     /// outside of the range cost nothing. The owners and the ranges of kept records may be missing.
     func page(_ range: SessionRange, _ answer: @escaping Answer<[SavedHead]>)
 
+    /// The first living sessions of the selection, with their tags. Each has its newest committed
+    /// tags. A page costs no more than ``TaggedPage/examined`` rows of an index.
+    func taggedPage(_ selection: TagSelection, _ answer: @escaping Answer<TaggedPage>)
+
     /// The timers of a session, in the order in which they are due; none if it has ended.
     func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>)
 }
@@ -93,6 +97,8 @@ package struct SavedHead: Sendable, Equatable {
     /// Records after this number are kept; 0 if nothing was trimmed.
     package var keptAfter: UInt64 = 0
     package var keptVersion: UInt64 = 0
+    /// Nil if the journal has none of the session, or if only the head was read.
+    package var tags: SessionTags?
 
     package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {
         self.key = key

@@ -13,6 +13,8 @@ package struct Batch: Sendable, Equatable {
     package var settled: [SettledAction] = []
     /// In the order in which they were decided.
     package var timers: [TimerChange] = []
+    /// At most one for each session.
+    package var tags: [TagChange] = []
 
     package init() {}
 
@@ -24,11 +26,12 @@ package struct Batch: Sendable, Equatable {
         started += other.started
         settled += other.settled
         timers += other.timers
+        tags += other.tags
     }
 
     package var isEmpty: Bool {
         runs.isEmpty && snapshots.isEmpty && answers.isEmpty && started.isEmpty
-            && settled.isEmpty && timers.isEmpty
+            && settled.isEmpty && timers.isEmpty && tags.isEmpty
     }
 
     package func removing(_ refused: [SessionKey: CommitRefusal]) -> Batch {
@@ -43,6 +46,7 @@ package struct Batch: Sendable, Equatable {
         rest.started = started.filter { stays($0.session, $0.generation) }
         rest.settled = settled.filter { stays($0.session, $0.generation) }
         rest.timers = timers.filter { stays($0.session, $0.generation) }
+        rest.tags = tags.filter { stays($0.session, $0.generation) }
         return rest
     }
 
@@ -52,6 +56,7 @@ package struct Batch: Sendable, Equatable {
             + answers.reduce(0) { $0 + $1.body.count }
             + started.reduce(0) { $0 + $1.content.count }
             + timers.reduce(0) { $0 + ($1.timer?.content.count ?? 0) }
+            + tags.reduce(0) { $0 + $1.bytes }
     }
 }
 

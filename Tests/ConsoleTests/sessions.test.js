@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { merged } from "../../Sources/Console/sessions.js";
+import { merged, parts } from "../../Sources/Console/sessions.js";
 
 const list = (text, next) => ({ sessions: text.split("").map((id) => ({ id, version: 0 })), next });
 const part = (text, next) => ({ sessions: text.split("").map((id) => ({ id, version: 1 })), next });
@@ -24,4 +24,11 @@ test("what was not read yet stays so, unless the end is there", () => {
   assert.equal(shown(merged(list("abc", "c"), "a", part("bcde", "e"))), "aBC c");
   assert.equal(shown(merged(list("abc", "c"), "a", part("bde"))), "aBDE end");
   assert.equal(shown(merged(list("abc"), "a", part("bcde", "e"))), "aBCDE e");
+});
+
+test("words with a colon are tags", () => {
+  assert.deepEqual(parts(""), { tags: [], prefix: "" });
+  assert.deepEqual(parts("meeting-7"), { tags: [], prefix: "meeting-7" });
+  assert.deepEqual(parts(" status:open  m table:1:2"), { tags: ["status:open", "table:1:2"], prefix: "m" });
+  assert.equal(parts("a b").prefix, "a b");
 });

@@ -64,6 +64,7 @@ package struct EngineCase: Sendable, CustomStringConvertible {
 
     package static let all: [EngineCase] =
         EngineCase.commits + EngineCase.refusals + EngineCase.reads + EngineCase.histories
+        + EngineCase.tags
 }
 
 /// A promise that was broken.
@@ -175,7 +176,7 @@ struct EngineTrial {
         try await ask { $0.page(range, $1) }
     }
 
-    private func ask<Value: Sendable>(
+    func ask<Value: Sendable>(
         _ question: (any Archive, @escaping ArchiveAnswer<Value>) -> Void
     ) async throws -> Value {
         guard let archive = engine.journal.archive else {

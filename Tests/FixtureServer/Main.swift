@@ -24,6 +24,7 @@ enum Main {
                 Hosted("row") { Row() },
                 Hosted("cell") { Cell() },
                 Hosted("errands") { Errands() },
+                Hosted("order") { Order() },
                 Hosted("values") { Values() },
                 Hosted("rounds") { Rounds() },
                 Hosted(

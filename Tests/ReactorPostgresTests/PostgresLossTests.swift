@@ -327,13 +327,13 @@ struct PostgresLossTests {
         }
     }
 
-    /// Makes today's tables without the additions of versions 4 to 6.
+    /// Makes today's tables without the additions of versions 4 to 7.
     private func makeVersion3(_ server: PostgresServer, _ schema: String) throws {
         try server.waitForEnd(of: schema)
         try server.execute(
             """
             SET search_path = \(schema); DROP INDEX sessions_by_owner; DROP TABLE branches;
-            DROP TABLE timers; ALTER TABLE sessions DROP input;
+            DROP TABLE timers; DROP TABLE tags; ALTER TABLE sessions DROP input;
             ALTER TABLE running DROP attempt, DROP due, DROP step;
             ALTER TABLE cluster DROP branch, DROP table_oid, DROP adopted;
             UPDATE cluster SET version = 3

@@ -30,6 +30,8 @@ struct PostgresPlanTests {
             INSERT INTO running SELECT n / 3 + 1, n, '', 1, NULL FROM generate_series(1, 59997) n;
             INSERT INTO timers SELECT n / 3 + 1, 't' || n, 1, n, '' FROM generate_series(1, 59997) n;
             INSERT INTO timers SELECT n, '', 0, n, '' FROM generate_series(1, 20000) n;
+            INSERT INTO tags SELECT n, '', 'alerts', n FROM generate_series(1, 20000) n;
+            INSERT INTO tags SELECT n, 'status', 's' || n % 50, n FROM generate_series(1, 20000) n;
             INSERT INTO nodes SELECT n, '', 1, '{}', '{}', 4000 FROM generate_series(1, 500) n;
             INSERT INTO depositions(node, id, generation, epoch)
                 SELECT n / 100, 's' || n, 'g1', 1 FROM generate_series(1, 20000) n;
@@ -46,6 +48,7 @@ struct PostgresPlanTests {
             + [integers, integers, blobs, integers, texts, integers, integers, texts]
             + [integers, integers, blobs]
             + [integers, texts, integers, integers, blobs, integers] + [integers, texts]
+            + [integers, texts, texts, integers]
         let statements: [(String, [String])] = [
             (Append.short, [integer] + places + runs.dropFirst(3)),
             (Append.plain, [integer] + places + runs),
@@ -80,6 +83,10 @@ struct PostgresPlanTests {
             (PostgresArchive.expiries, [integer, integer, integer]),
             (Sweeper.postponement, [texts, texts, integers]),
             (Sweeper.addition, [integer, texts, integers]),
+            (
+                PostgresArchive.tagged,
+                [text, text, integer, integer, integer, text, texts, texts]
+            ),
             (PostgresArchive.page, [text, text, text, integer]),
             (PostgresArchive.pageOfReactor, [text, text, text, integer, text]),
             (Trim.removal.statement, [integer, integer, integer, integer]),

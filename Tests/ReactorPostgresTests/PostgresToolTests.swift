@@ -56,6 +56,10 @@ struct PostgresToolTests {
                     TimerChange(
                         of: SessionKey(session: session, generation: generation), timer.name, timer)
                 )
+                batch.tags.append(
+                    TagChange(
+                        of: SessionKey(session: session, generation: generation), run.reactor,
+                        SessionTags([SessionTag("round", "é\(round)")], changed: 3_000_000)))
             }
             let verdict: Verdict = await withCheckedContinuation { continuation in
                 _ = journal.commit(batch) { continuation.resume(returning: $0) }
@@ -76,6 +80,7 @@ struct PostgresToolTests {
             #expect(before.lines.contains { $0.hasPrefix("{\"running\"") })
             #expect(before.lines.contains { $0.hasPrefix("{\"tombstone\"") })
             #expect(before.lines.contains { $0.hasPrefix("{\"timer\"") })
+            #expect(before.lines.contains { $0.hasPrefix("{\"tags\"") })
             let filler = try PostgresFiller(address)
             try JournalExport(path).visit(filler)
             try filler.finish()

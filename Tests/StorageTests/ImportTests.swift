@@ -167,6 +167,25 @@ struct ImportTests {
         #expect(fault?.reason.contains(reason) == true, "\(String(describing: fault))")
     }
 
+    @Test(arguments: [
+        (#"{"tags":{"a":1},"changed":1}"#, "\"tags\" is missing or invalid"),
+        (#"{"tags":{"a":"b"}}"#, "\"changed\" is missing or invalid"),
+        (#"{"tags":{"A":"b"},"changed":1}"#, "a tag's name has 1 to 32 of a-z 0-9 _"),
+        (#"{"tags":{"":"b"},"changed":1}"#, "a tag's name has 1 to 32 of a-z 0-9 _"),
+        (#"{"tags":{"a":"\u0007"},"changed":1}"#, "1 to 64 bytes without control characters"),
+        (#"{"tags":{"a":"b"},"changed":-1}"#, "changed at -1, which is no time"),
+    ])
+    func `tags that no program has set are refused`(_ tags: String, _ reason: String) throws {
+        let fault = try refusal(of: lines(session(with: [tags])))
+        #expect(fault?.reason.contains(reason) ?? false, "\(fault?.reason ?? "none")")
+    }
+
+    @Test func `a second line of tags is refused`() throws {
+        let tags = #"{"tags":{"a":"b"},"changed":1}"#
+        let fault = try refusal(of: lines(session(with: [tags, tags])))
+        #expect(fault?.reason == "the session s: it has two lines of tags")
+    }
+
     @Test func `a session with more than 64 timers is refused`() throws {
         let timers = (1...65).map { #"{"timer":"t\#($0)","number":1,"due":1,"action":{}}"# }
         let fault = try refusal(of: lines(session(with: timers)))

@@ -53,6 +53,17 @@ struct PlanTests {
         }
     }
 
+    @Test func `a page of tagged sessions reads a range of an index, the newest first`() throws {
+        let rig = try JournalRig()
+        let plans = try rig.plans { _ = try $0.cachedStatement(sql: FileArchive.tagQuery) }
+        let steps = try #require(plans.first?.steps)
+        #expect(
+            steps.contains {
+                $0.contains("COVERING INDEX tags_by_value (name=? AND value=? AND")
+            }, "\(steps)")
+        #expect(!steps.contains { $0.hasPrefix("SCAN") || $0.contains("TEMP B-TREE") }, "\(steps)")
+    }
+
     @Test func `rows of sessions that expire are written by keys`() throws {
         let rig = try JournalRig()
         let plans = try rig.plans {

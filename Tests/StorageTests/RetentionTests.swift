@@ -169,10 +169,11 @@ struct RetentionTests {
         batch.started = [RunningAction(session: "s", generation: "g1", action: 1, content: [])]
         let timer = SessionTimer(name: "t", number: 1, due: 7, content: Array("{}".utf8))
         batch.timers = [TimerChange(of: .of("s"), timer.name, timer)]
+        batch.tags = [.of("s", 1, ["x": "1"])]
         #expect(await rig.commit(batch) == nil)
         #expect(await rig.commit([.deleted("s", 61)]) == nil)
         await rig.journal.trimNow()
-        for table in ["records", "snapshots", "answers", "running", "timers", "tail"] {
+        for table in ["records", "snapshots", "answers", "running", "timers", "tags", "tail"] {
             let rest = try rig.count("SELECT count(*) FROM \(table) WHERE session = 1")
             #expect(rest == 0, "\(table)")
         }

@@ -26,8 +26,8 @@ struct ExportTests {
         let lines = text.split(separator: "\n").map(String.init)
         #expect(
             lines.last
-                == #"{"end":29,"sessions":3,"records":19,"snapshots":2,"answers":1,"running":1,"#
-                + #""tombstones":1,"timers":1}"#)
+                == #"{"end":30,"sessions":3,"records":19,"snapshots":2,"answers":1,"running":1,"#
+                + #""tombstones":1,"timers":1,"tags":1}"#)
         #expect(lines.first == #"{"journal":2}"#)
         for line in [
             #"{"session":"a","reactor":"alerts","generation":"g1","created":0,"keptAfter":0,"#
@@ -44,6 +44,7 @@ struct ExportTests {
                 + #""body":{"version":1}}"#,
             #"{"running":2,"action":{"type":"run"},"begun":2}"#,
             #"{"timer":"close","number":2,"due":7,"action":{"type":"close"}}"#,
+            #"{"tags":{"status":"o\"pen","table":"é"},"changed":9}"#,
             #"{"tombstone":"gone","reactor":"alerts","generation":"g1","deleted":1000000}"#,
         ] {
             #expect(lines.contains(line), "\(line)")
@@ -165,6 +166,16 @@ struct CheckTests {
             INSERT INTO timers SELECT session, 't' || i, number, due, content, 0 FROM timers, n
             """, "it has more than 64 timers"
         ),
+        ("INSERT INTO tags VALUES(77, '', '', 1)", "tags: 1 rows belong to no session"),
+        ("UPDATE tags SET value = '' WHERE name = 'table'", "a tag's value has 1 to 64 bytes"),
+        ("UPDATE tags SET name = 'A' WHERE name = 'table'", "a tag's name has 1 to 32 of a-z"),
+        ("UPDATE tags SET changed = -1", "its tags were changed at -1, which is no time"),
+        (
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < 7)
+            INSERT INTO tags SELECT session, 't' || i, 'v', 9 FROM tags, n WHERE name = ''
+            """, "it has more than 8 tags"
+        ),
         ("UPDATE tombstones SET id = 'a'", "1 sessions are both deleted and alive"),
     ])
     func `a changed row is reported`(_ tampering: String, _ sentence: String) async throws {
@@ -253,6 +264,7 @@ extension JournalRig {
         let close = SessionTimer(
             name: "close", number: 2, due: 7, content: Array(#"{"type":"close"}"#.utf8))
         batch.timers = [TimerChange(of: .of("a"), close.name, close)]
+        batch.tags = [.of("a", 9, ["status": "o\"pen", "table": "é"])]
         #expect(await rig.commit(batch) == nil)
         #expect(await rig.commit(HistoryEntry.life("é \"quoted\"", 2)) == nil)
         batch = Batch(records: HistoryEntry.life("trimmed", 30))

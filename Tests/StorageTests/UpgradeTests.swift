@@ -15,7 +15,7 @@ struct UpgradeTests {
             CREATE INDEX timers_by_due ON timers(due, session);
             ALTER TABLE timers DROP COLUMN begun;
             ALTER TABLE running DROP COLUMN attempt; ALTER TABLE running DROP COLUMN due;
-            ALTER TABLE running DROP COLUMN step
+            ALTER TABLE running DROP COLUMN step; DROP TABLE tags
             """
         ),
         (6, "DROP TABLE timers; ALTER TABLE sessions DROP COLUMN input"),

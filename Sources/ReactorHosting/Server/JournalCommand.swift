@@ -7,15 +7,15 @@ struct JournalCommand: ParsableCommand {
         commandName: "journal",
         abstract: "Looks into a journal, copies it, or turns it into text and back.",
         discussion: """
-            A journal is a file, or the address of a database for prepare, check, rehearse, \
+            A journal is a file, or the address of a database for prepare, check, rehearse, retag, \
             export and import. check, rehearse, export and backup are safe while a server uses the file; while they \
             read, its write-ahead log grows by what the server commits. import makes a new file. \
-            recover is refused while a server uses the file. Exit status: 0 if all is well, 1 if \
+            recover and retag are refused while a server uses the journal. Exit status: 0 if all is well, 1 if \
             not, 64 for bad arguments.
             """,
         subcommands: [
-            Check.self, Rehearse.self, Export.self, Import.self, Backup.self, Recover.self,
-            Prepare.self,
+            Check.self, Rehearse.self, Retag.self, Export.self, Import.self, Backup.self,
+            Recover.self, Prepare.self,
         ])
 
     /// Commands and options of earlier versions, and what replaces them.

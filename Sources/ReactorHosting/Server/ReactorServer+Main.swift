@@ -120,6 +120,7 @@ struct Program: Sendable {
                 await LogOutput.standardError.flush()
                 return code
             case let rehearsal as JournalCommand.Rehearse: try rehearsal.run(hosting: hosted)
+            case let retag as JournalCommand.Retag: try await retag.run(hosting: hosted)
             // A command without the program. `--help` and `help` are built into ArgumentParser.
             default: try command.run()
             }

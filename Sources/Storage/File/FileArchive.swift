@@ -196,7 +196,9 @@ final class FileArchive: Archive {
             let waiting = found.map { tail.newest(of: $0.row) }
             return try database.inOneView {
                 try zip(found, waiting).map { stored, waiting in
-                    try SavedHead(stored, waiting: waiting, in: database)
+                    var head = try SavedHead(stored, waiting: waiting, in: database)
+                    head.tags = try SessionTags(ofRow: stored.row, database)
+                    return head
                 }
             }
         }
@@ -233,6 +235,13 @@ final class FileArchive: Archive {
         }
     }
 
+    func readTail<Value: Sendable>(
+        _ answer: @escaping Answer<Value>,
+        _ find: @escaping @Sendable (Database, TailIndex) throws -> Value
+    ) {
+        read(answer) { [tail] in try find($0, tail) }
+    }
+
     func read<Value: Sendable>(
         _ answer: @escaping Answer<Value>,
         _ find: @escaping @Sendable (Database) throws -> Value
@@ -260,7 +269,7 @@ final class FileArchive: Archive {
 }
 
 extension Database {
-    fileprivate func inOneView<Value>(_ read: () throws -> Value) throws -> Value {
+    func inOneView<Value>(_ read: () throws -> Value) throws -> Value {
         var found: Value?
         try inTransaction(.deferred) {
             found = try read()

@@ -35,6 +35,9 @@
 //               is when it is due, and `content` is the timer's own action. `begun` counts how
 //               often the session was loaded when the timer was late. The row with an empty name
 //               is the expiry row: the session does not expire before its `due`.
+//   tags        the tags of sessions, and when each session's were last changed. The row with an
+//               empty name has the reactor as its value: each session has it whose reactor declares
+//               tags and whose state has changed since, or that `journal retag` has seen.
 //
 // All times: milliseconds since 1970 (UTC).
 //
@@ -177,6 +180,14 @@ enum JournalSchema {
         ALTER TABLE running ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
         ALTER TABLE running ADD COLUMN due INTEGER;
         ALTER TABLE running ADD COLUMN step TEXT;
+        CREATE TABLE tags(
+            session INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            changed INTEGER NOT NULL,
+            PRIMARY KEY(session, name)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX tags_by_value ON tags(name, value, changed, session);
         """,
     ]
 }

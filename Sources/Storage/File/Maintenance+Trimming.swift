@@ -95,7 +95,9 @@ extension Maintenance {
         guard left > 0 else { return limit - left }
         left -= try removeSnapshots(of: row, left, database).cost
         guard left > 0 else { return limit - left }
-        for (table, key) in [("answers", "key"), ("running", "action"), ("timers", "name")] {
+        for (table, key) in [
+            ("answers", "key"), ("running", "action"), ("timers", "name"), ("tags", "name"),
+        ] {
             left -= try removeFirst(of: table, by: key, of: row, left, database).cost
             guard left > 0 else { return limit - left }
         }

@@ -148,6 +148,10 @@ struct RowWriter {
         for change in batch.timers where isLiving(change.session, change.generation) {
             try write(change)
         }
+        for change in batch.tags where isLiving(change.session, change.generation) {
+            try change.tags.replace(
+                ofRow: heads.row(of: change.session), change.reactor, database)
+        }
     }
 
     private func write(_ change: TimerChange) throws {

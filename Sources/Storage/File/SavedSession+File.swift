@@ -33,6 +33,7 @@ extension SavedSession {
         }
         head.creation.input = try stored.input(database)
         timers = try SessionTimer.all(of: stored, from: database)
+        head.tags = try SessionTags(ofRow: stored.row, database)
         hasStoredAnswers =
             try database.integer(
                 "SELECT 1 FROM answers WHERE session = ? LIMIT 1", .integer(stored.row)) != nil

@@ -52,7 +52,7 @@ final class SessionHeads {
         for (table, row) in [
             ("sessions", "row"), ("tail", "session"), ("records", "session"),
             ("snapshots", "session"), ("answers", "session"), ("running", "session"),
-            ("timers", "session"),
+            ("timers", "session"), ("tags", "session"),
         ] {
             // Each query reads the end of an index, except for the tail, which is bounded.
             nextRow = max(nextRow, try database.next(after: "SELECT max(\(row)) FROM \(table)"))

@@ -94,6 +94,9 @@ package struct JournalCheck: Sendable {
             let fault = JSON.isLine(timer.content) ? timer.fault : "it is not a line of JSON"
             if let fault { problems.append("the timer \(timer.name.text): \(fault)") }
         }
+        if let fault = try SessionTags(ofRow: stored.row, walk.database)?.fault {
+            problems.append(fault)
+        }
         try walk.eachAnswer(of: stored) { answer in
             if !StoredAnswer.statuses.contains(answer.status) {
                 problems.append(
@@ -126,7 +129,7 @@ package struct JournalCheck: Sendable {
 
     /// Checks that every row belongs to an existing session.
     private func checkOwners(_ database: Database, _ report: inout Report) throws {
-        for table in ["records", "tail", "snapshots", "answers", "running", "timers"] {
+        for table in ["records", "tail", "snapshots", "answers", "running", "timers", "tags"] {
             let lost =
                 try database.integer(
                     """

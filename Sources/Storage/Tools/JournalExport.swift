@@ -1,7 +1,7 @@
 internal import GRDB
 
 /// Reads everything in a journal's file: every session with its records, snapshots, stored replies,
-/// running actions and timers, and all tombstones. Safe while a server uses the file.
+/// running actions, timers and tags, and all tombstones. Safe while a server uses the file.
 package struct JournalExport: Sendable {
     private let path: String
 
@@ -32,5 +32,6 @@ package struct JournalExport: Sendable {
         for timer in try SessionTimer.all(of: stored, from: walk.database) {
             try visitor.visit(timer)
         }
+        if let tags = try SessionTags(ofRow: stored.row, walk.database) { try visitor.visit(tags) }
     }
 }

@@ -57,12 +57,27 @@ struct JournalFields {
             time: try integer("time"), listens: has("listens"))
     }
 
+    func tags() throws(Missing) -> SessionTags {
+        guard let value = members["tags"], let pairs = JSON.members(of: value) else {
+            throw Missing(name: "tags")
+        }
+        var all: [SessionTag] = []
+        for (name, value) in pairs {
+            guard let value = try? JSON.decode(String.self, stored: value) else {
+                throw Missing(name: "tags")
+            }
+            all.append(SessionTag(name, value))
+        }
+        return SessionTags(all, changed: try integer("changed"))
+    }
+
     func counts() throws(Missing) -> LineCounts {
         LineCounts(
             sessions: try number("sessions"), records: try number("records"),
             snapshots: try number("snapshots"), answers: try number("answers"),
             running: try number("running"), tombstones: try number("tombstones"),
-            timers: has("timers") ? try number("timers") : 0)
+            timers: has("timers") ? try number("timers") : 0,
+            tags: has("tags") ? try number("tags") : 0)
     }
 
     func answer(_ key: SessionKey) throws(Missing) -> StoredAnswer {

@@ -24,7 +24,9 @@ package final class JournalImport {
         var keptVersion: UInt64
         var sequence: RecordSequence
         var hasFirstSnapshot = false
+        var reactor: String
         var timers = 0
+        var hasTags = false
     }
 
     /// - Throws: ``JournalFileFault``: the file exists, or can't be created.
@@ -108,6 +110,8 @@ package final class JournalImport {
             try addRunning(fields, database)
         } else if fields.has("timer") {
             try addTimer(fields, database)
+        } else if fields.has("tags") {
+            try addTags(fields, database)
         } else {
             throw JournalFields.Missing(name: "record")
         }
@@ -155,7 +159,8 @@ package final class JournalImport {
         )
         session = Session(
             row: rows, key: key, keptAfter: keptAfter, keptVersion: keptVersion,
-            sequence: RecordSequence(keptAfter: keptAfter, version: keptVersion))
+            sequence: RecordSequence(keptAfter: keptAfter, version: keptVersion),
+            reactor: try fields.string("reactor"))
         lastPosition = nil
         let input = try fields.json("input")
         try database.run(
@@ -260,6 +265,16 @@ package final class JournalImport {
             "INSERT INTO timers(session, name, number, due, content) VALUES(?, ?, ?, ?, ?)",
             .integer(rows), .string(timer.name.text), .number(timer.number), .integer(timer.due),
             .text(timer.content))
+    }
+
+    private func addTags(_ fields: JournalFields, _ database: Database) throws {
+        guard let session else { return }
+        let tags = try fields.tags()
+        let problem = session.hasTags ? "it has two lines of tags" : tags.fault
+        if let problem { throw fault("the session \(session.key.session): \(problem)") }
+        counts.tags += 1
+        self.session?.hasTags = true
+        try tags.replace(ofRow: rows, session.reactor, database)
     }
 }
 

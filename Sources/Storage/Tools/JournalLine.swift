@@ -20,9 +20,10 @@ internal import JSONCoding
 //                                                  if not 1; while the action is paused, `wait`,
 //                                                  and `step` if the failed step has a name
 //   {"timer":"close","number":3,"due":1700000060000,"action":{…}}
+//   {"tags":{"status":"open"},"changed":1700000060000}
 //   {"tombstone":"s0","reactor":"alerts","generation":"…","deleted":…}
 //   {"end":9,"sessions":1,"records":2,"snapshots":1,"answers":1,"running":1,"tombstones":1,
-//    "timers":1}                                  `timers` if there are some
+//    "timers":1,"tags":1}                         `timers` and `tags` if there are some
 //
 // Empty members are omitted. JSON of the file is copied unchanged; other content (which was changed
 // by another program, or is a body of another kind) becomes a string under the same name with the
@@ -37,6 +38,10 @@ struct JournalLine {
 
     init(_ kind: StaticString, _ value: String) {
         add(kind, value)
+    }
+
+    init(_ kind: StaticString, json value: [UInt8]) {
+        add(kind, json: value)
     }
 
     mutating func add(_ name: StaticString, _ value: UInt64) {
@@ -96,9 +101,10 @@ struct LineCounts: Equatable {
     var running: UInt64 = 0
     var tombstones: UInt64 = 0
     var timers: UInt64 = 0
+    var tags: UInt64 = 0
 
     var lines: UInt64 {
-        1 + sessions + records + snapshots + answers + running + tombstones + timers
+        1 + sessions + records + snapshots + answers + running + tombstones + timers + tags
     }
 }
 
@@ -117,6 +123,7 @@ extension JournalLine {
         line.add("running", counts.running)
         line.add("tombstones", counts.tombstones)
         if counts.timers > 0 { line.add("timers", counts.timers) }
+        if counts.tags > 0 { line.add("tags", counts.tags) }
         return line.finished
     }
 
@@ -156,6 +163,12 @@ extension JournalLine {
         line.add("number", timer.number)
         line.add("due", timer.due)
         line.add("action", json: timer.content)
+        return line.finished
+    }
+
+    static func tags(_ tags: SessionTags) -> [UInt8] {
+        var line = JournalLine("tags", json: tags.json)
+        line.add("changed", tags.changed)
         return line.finished
     }
 

@@ -1,5 +1,5 @@
 /// Receives the contents of a journal: each live session, followed by its records, snapshots,
-/// stored replies, running actions and timers, then the deleted sessions, the oldest first.
+/// stored replies, running actions, timers and tags, then the deleted sessions, the oldest first.
 package protocol JournalVisitor: AnyObject {
     /// Times are milliseconds since 1970 (UTC).
     func visit(_ session: SavedHead, created: Int64) throws
@@ -9,6 +9,8 @@ package protocol JournalVisitor: AnyObject {
     func visit(_ answer: StoredAnswer) throws
     func visit(_ action: RunningAction) throws
     func visit(_ timer: SessionTimer) throws
+    /// Of the last visited session. At most once for each.
+    func visit(_ tags: SessionTags) throws
     func visit(_ tombstone: SavedHead, deleted: Int64) throws
 }
 
@@ -57,6 +59,11 @@ package final class JournalTextWriter: JournalVisitor {
     package func visit(_ timer: SessionTimer) throws {
         counts.timers += 1
         try append(JournalLine.timer(timer))
+    }
+
+    package func visit(_ tags: SessionTags) throws {
+        counts.tags += 1
+        try append(JournalLine.tags(tags))
     }
 
     package func visit(_ tombstone: SavedHead, deleted: Int64) throws {

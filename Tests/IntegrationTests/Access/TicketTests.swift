@@ -94,7 +94,7 @@ struct TicketTests {
                 ("{}", Self.all, 422), ("[]", Self.all, 422), ("{", Self.all, 400),
                 (#"{"stream":7}"#, Self.all, 422), (#"{"stream":""}"#, Self.all, 422),
                 (#"{"stream":"/v1/sessions/a"}"#, Self.all, 422),
-                (#"{"stream":"/v1/sessions"}"#, Self.all, 422),
+                (#"{"stream":"/v1/sessions"}"#, Self.all, 201),
                 (#"{"stream":"/v1/sessions/a/actions"}"#, Self.all, 422),
                 (#"{"stream":"/v1/sessions/a%62/pulses"}"#, Self.all, 422),
                 (#"{"stream":"/v1/sessions/a/pulses?pulse=a"}"#, Self.all, 201),

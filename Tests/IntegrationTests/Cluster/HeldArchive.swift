@@ -73,6 +73,10 @@ final class HeldArchive: Archive {
         archive.page(range, answer)
     }
 
+    func taggedPage(_ selection: TagSelection, _ answer: @escaping Answer<TaggedPage>) {
+        archive.taggedPage(selection, answer)
+    }
+
     func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>) {
         archive.timers(of: session, answer)
     }

@@ -50,6 +50,21 @@ enum WritingPage {
         }
     }
 
+    struct FoundOrder: Reactor {
+        typealias Action = Never
+        typealias Mutation = Never
+        struct State {
+            var isPaid = false
+            var table: String?
+        }
+
+        let initialState = State()
+
+        static func tags(of state: State) -> Tags {
+            ["status": state.isPaid ? "paid" : "open", "table": state.table]
+        }
+    }
+
     struct User: Decodable, Sendable {}
 
     struct Battery: Sendable {

@@ -17,6 +17,11 @@ extension ClusterSimulation {
                 versions[mark, default: []].append(record.version)
             }
         }
+        if let saved = cluster.journal.loaded(id), !saved.isDeleted, saved.reactor == "ledger",
+            try Registration.ledger().tags(of: saved) != saved.tags?.all
+        {
+            violations.append("the tags of \(id) are not those of its state")
+        }
         let mine = requests.filter { $0.session == id }
         for request in mine { check(request, versions, truth) }
         checkOrder(mine)

@@ -50,6 +50,10 @@ struct Ledger: Reactor {
 
     let initialState = State()
 
+    static func tags(of state: State) -> Tags {
+        ["a": "\(state.a % 4)", "touched": state.touched > 0 ? "yes" : nil]
+    }
+
     func transform(action: Action) throws -> Action? {
         switch action {
         case .refuse: return nil

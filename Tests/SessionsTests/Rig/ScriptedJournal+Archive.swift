@@ -65,7 +65,10 @@ extension ScriptedJournal: Archive {
             running[one.action] = nil
         }
         saved.running = running.values.sorted { $0.action < $1.action }
-        if !saved.isDeleted { saved.timers = state.timers(of: key) }
+        if !saved.isDeleted {
+            saved.timers = state.timers(of: key)
+            saved.tags = state.tags(of: key)
+        }
         saved.lastAction =
             (life.map(\.action) + mine.map(\.action) + [saved.snapshot?.lastAction ?? 0]).max() ?? 0
         saved.lastTime = (life.map(\.time) + [saved.snapshot?.time ?? 0]).max() ?? 0
@@ -159,11 +162,40 @@ extension ScriptedJournal: Archive {
             for record in state.records where record.part == 0 {
                 var head = SavedHead(key: record.key, reactor: record.reactor)
                 head.end = HistoryEnd(number: record.number, version: record.version)
+                head.tags = state.tags(of: record.key)
                 living[record.session] = head
                 if record.kind == .deleted { living[record.session] = nil }
             }
             let heads = living.values.filter { range.contains($0.key.session, of: $0.reactor) }
             return Array(heads.sorted { $0.key.session < $1.key.session }.prefix(range.limit))
+        }
+    }
+
+    func taggedPage(_ selection: TagSelection, _ answer: @escaping Answer<TaggedPage>) {
+        read(.taggedPage, answer) { state in
+            var places: [(place: TagPosition, created: HistoryEntry, tags: SessionTags)] = []
+            for (row, created) in state.records.filter({ $0.kind == .created }).enumerated() {
+                guard state.ends.isAlive(created.key), let tags = state.tags(of: created.key),
+                    (tags.all + [.reactor(created.reactor)]).contains(selection.first)
+                else { continue }
+                places.append((TagPosition(changed: tags.changed, row: Int64(row)), created, tags))
+            }
+            let rest = places.filter { $0.place < selection.after ?? .end }
+                .sorted { $0.place > $1.place }
+            var (page, last) = (TaggedPage(), TagPosition.end)
+            for (index, one) in rest.enumerated() {
+                guard page.heads.count < selection.limit, index < TaggedPage.examined else {
+                    page.next = last
+                    break
+                }
+                last = one.place
+                let (id, reactor) = (one.created.session, one.created.reactor)
+                guard selection.contains(id, of: reactor, one.tags),
+                    let head = Self.saved(id, state)?.head
+                else { continue }
+                page.heads.append(head)
+            }
+            return page
         }
     }
 
@@ -249,6 +281,10 @@ extension ScriptedJournal: Archive {
 }
 
 extension ScriptedJournal.State {
+    func tags(of key: SessionKey) -> SessionTags? {
+        kept.tags.last { $0.session == key.session && $0.generation == key.generation }?.tags
+    }
+
     func timers(of key: SessionKey) -> [SessionTimer] {
         var timers: [ExactText: SessionTimer] = [:]
         for one in kept.timers where one.key == key && one.name != SessionTimer.expiryName {
@@ -287,7 +323,7 @@ extension ScriptedJournal.State {
 
 /// A call of ``Archive``.
 enum ArchiveCall: String, CaseIterable {
-    case head, load, records, snapshot, stateVersion, storedAnswer, page, timers
+    case head, load, records, snapshot, stateVersion, storedAnswer, page, taggedPage, timers
 
     /// Those of one process that has the journal for itself. Lives of a cluster count the others.
     static let ofOneProcess = Set(allCases).subtracting([.stateVersion])

@@ -79,6 +79,10 @@ extension Batch {
             let one = renamed.timers[index]
             renamed.timers[index].generation = name(one.session, one.generation)
         }
+        for index in renamed.tags.indices {
+            let one = renamed.tags[index]
+            renamed.tags[index].generation = name(one.session, one.generation)
+        }
         return renamed
     }
 }

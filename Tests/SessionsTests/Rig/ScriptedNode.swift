@@ -282,6 +282,10 @@ extension ScriptedNode: Archive {
         read(answer) { $0.page(range, $1) }
     }
 
+    func taggedPage(_ selection: TagSelection, _ answer: @escaping Answer<TaggedPage>) {
+        read(answer) { $0.taggedPage(selection, $1) }
+    }
+
     func timers(of session: SessionKey, _ answer: @escaping Answer<[SessionTimer]>) {
         read(answer) { $0.timers(of: session, $1) }
     }

@@ -236,6 +236,7 @@ extension WholeLife {
     }
 
     private func list() {
+        if chance(1, in: 3) { return listByTags() }
         let token = rig.nextToken()
         requests[token] = Request(operation: .listSessions, id: "")
         var range = SessionRange(limit: Int.random(in: 1...4, using: &generator))

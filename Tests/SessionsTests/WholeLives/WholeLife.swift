@@ -135,6 +135,8 @@ final class WholeLife {
     var done: Set<Operation> = []
     /// Sessions that were ended because nobody used them.
     var expired = 0
+    /// How often the tags of a session were compared with its state.
+    var checkedTags = 0
     /// Requests that their reactor has refused.
     var declined: Set<UInt64> = []
     /// Generations of which the sessions know that their history is lost.

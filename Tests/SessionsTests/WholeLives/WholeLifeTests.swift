@@ -141,6 +141,10 @@ struct WholeLifeTests {
         #expect(all.expired > 5)
     }
 
+    @Test func `some life has tags that are compared with states`() async throws {
+        #expect(try await everything().checkedTags > 500)
+    }
+
     private struct Everything {
         var done: Set<WholeLife.Operation> = []
         var uses: Set<ArchiveUse> = []
@@ -148,6 +152,7 @@ struct WholeLifeTests {
         var declined = 0
         var closed = 0
         var expired = 0
+        var checkedTags = 0
     }
 
     private func everything() async throws -> Everything {
@@ -161,6 +166,7 @@ struct WholeLifeTests {
             all.declined += life.declined.count
             all.closed += life.closedCount
             all.expired += life.expired
+            all.checkedTags += life.checkedTags
         }
         return all
     }

@@ -49,6 +49,13 @@ final class EventStream {
         joint.stream.write()
     }
 
+    /// The same for a stream that follows a list.
+    static func begin(_ list: ListConnection, on connection: HTTPConnection) {
+        begin(
+            list, StreamOpening(isChunked: list.isChunked), isChunked: list.isChunked,
+            on: connection)
+    }
+
     private static func begin(
         _ source: any StreamSource, _ opening: StreamOpening, isChunked: Bool,
         on connection: HTTPConnection

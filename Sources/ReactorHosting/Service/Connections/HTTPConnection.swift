@@ -126,6 +126,7 @@ final class HTTPConnection {
         case .waiting(_, let options):
             options?.waitingIn?.forget(id.token)
             options?.joint?.cancel()
+            options?.list?.cancel()
             options?.link?.abandon(on: loop)
         case .vacant, .reading, .closing: break
         }

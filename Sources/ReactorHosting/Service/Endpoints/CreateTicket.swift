@@ -35,7 +35,9 @@ enum CreateTicket: ServiceEndpoint {
         else { throw .notAStream }
         switch route.endpoint {
         case .service(let endpoint):
-            guard endpoint is StreamSessions.Type else { throw .notAStream }
+            guard endpoint is StreamSessions.Type || endpoint is ListSessions.Type else {
+                throw .notAStream
+            }
             return TicketStream(route: route, session: nil, query: query)
         case .session(let endpoint):
             guard endpoint is any StreamEndpoint.Type, let segment,

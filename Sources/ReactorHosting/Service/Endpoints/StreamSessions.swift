@@ -5,7 +5,7 @@ internal import Wire
 
 /// `GET /v1/events?session=a&session=b`: several sessions on one stream (ADR-0037).
 enum StreamSessions: ServiceEndpoint {
-    static var isStream: Bool { true }
+    static func wantsStream(_ request: Request) -> Bool { true }
 
     static func respond(
         to request: Request, on connection: HTTPConnection

@@ -23,6 +23,7 @@ final class LoopResources {
     let largeBodies = LargeBodies()
     let heap: HeapTrimmer
     let joints = JointConnections()
+    private(set) lazy var lists = FollowedLists(self)
     /// Nil if the server is no node of a cluster.
     var links: LinkTable?
     let socketless = SocketlessSlots()

@@ -39,7 +39,7 @@ final class ServerLoop: LoopHandler {
                     peers.enqueue(on: id.owner(of: peers.count)) { job($0.sessions) }
                 },
                 isolation: LoopIsolation(loop.queue), topics: service.topics,
-                owners: service.owners, work: service.work),
+                owners: service.owners, work: service.work, tagChanges: service.tagChanges),
             placement: hasSessions ? service.journal.ownership.map { TableCluster($0) } : nil)
         resources = LoopResources(
             index: index, service: service, peers: peers, table: table, sessions: sessions)
@@ -148,6 +148,7 @@ final class ServerLoop: LoopHandler {
             timerLook = nil
             return sessions.fireTimers()
         }
+        if token == FollowedLists.timer { return resources.lists.look() }
         if token == Self.readers {
             sessions.expiry.postponeRead()
             return setReaders()

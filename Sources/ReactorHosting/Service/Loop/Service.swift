@@ -52,6 +52,7 @@ final class Service: Sendable {
     let bodies: BodyBudget
     let work: WorkBudget
     let topics = TopicBus()
+    let tagChanges = TagChanges()
     let watch: LoopWatch
     let lastCounters = LastCounters()
 

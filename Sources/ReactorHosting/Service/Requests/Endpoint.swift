@@ -11,7 +11,7 @@ enum Endpoint: Sendable {
     /// (contract §3.2).
     func wantsStream(_ request: Request) -> Bool {
         switch self {
-        case .service(let endpoint): endpoint.isStream
+        case .service(let endpoint): endpoint.wantsStream(request)
         case .session(let endpoint): endpoint.wantsStream(request)
         }
     }
@@ -33,7 +33,7 @@ protocol ServiceEndpoint: RouteEndpoint {
     static var isProbe: Bool { get }
 
     /// Whether the response is an event stream. Default false.
-    static var isStream: Bool { get }
+    static func wantsStream(_ request: Request) -> Bool
 
     /// - Returns: The response, or nil if it follows later through ``HTTPConnection/respond(_:)``
     ///   or ``HTTPConnection/respondLater(_:)``.
@@ -67,7 +67,7 @@ protocol SessionEndpoint: RouteEndpoint {
 extension ServiceEndpoint {
     static var endpoint: Endpoint { .service(Self.self) }
     static var isProbe: Bool { false }
-    static var isStream: Bool { false }
+    static func wantsStream(_ request: Request) -> Bool { false }
 }
 
 extension SessionEndpoint {

@@ -128,6 +128,8 @@ final class RequestOptions {
     var wantsStream = false
     /// The stream of several sessions that has not begun.
     var joint: JointConnection?
+    /// The stream that follows a list and has not begun.
+    var list: ListConnection?
     /// The end of the client's token, after which a stream ends.
     var accessEnd: LoopInstant?
     /// Nil for a request that concerns this node alone.

@@ -107,12 +107,17 @@ struct SessionDescription: Encodable, Sendable {
     /// `quarantined`; nil for every other session.
     private(set) var status: String?
     private(set) var reason: String?
+    /// Nil if the reactor declares none, or if the journal does not have them yet.
+    private(set) var tags: ShownTags?
+    /// When the tags were last changed.
+    private(set) var changed: String?
 
     init(_ content: Reply.Content) {
         id = content.feed.id.text
         reactor = content.feed.reactor
         version = content.version
         position = content.position.text
+        tags = content.tags.map(ShownTags.init)
     }
 
     init(_ session: Session) {
@@ -120,6 +125,7 @@ struct SessionDescription: Encodable, Sendable {
         reactor = session.registration.name
         version = session.version
         position = session.position.text
+        show(session.tags)
     }
 
     /// A session as stored in the journal.
@@ -128,8 +134,14 @@ struct SessionDescription: Encodable, Sendable {
         reactor = head.reactor
         version = head.end.version
         position = "\(head.key.generation).\(head.end.number)"
+        show(head.tags)
         guard let fault else { return }
         status = "quarantined"
         reason = Problem.shortened("\(fault.place): \(fault.reason)")
+    }
+
+    private mutating func show(_ tags: SessionTags?) {
+        self.tags = tags.map(ShownTags.init)
+        changed = self.tags?.changed
     }
 }

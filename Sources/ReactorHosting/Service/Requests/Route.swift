@@ -80,7 +80,8 @@ package final class Route: Sendable {
             CreateSession.self),
         Route(
             "GET", "/v1/sessions", "listSessions", .verb(.read, shows: .anySession),
-            ListSessions.self, ["prefix", "after", "limit", "reactor"]),
+            ListSessions.self,
+            ["prefix", "after", "limit", "reactor", "tag", "sort", "ping", "ticket"]),
         Route("GET", "/v1/reactors", "listReactors", .verb(.read), ListReactors.self),
         Route("POST", "/v1/tickets", "createTicket", .client, CreateTicket.self),
         Route("PUT", "/v1/cookie", "setCookie", .client, SetCookie.self),

@@ -158,6 +158,12 @@ struct StormRequests {
             if Bool.random(using: &random) {
                 query.append("prefix=\(session.prefix(Int.random(in: 0...9, using: &random)))")
             }
+            if Bool.random(using: &random) {
+                let phase = ["idle", "running", "finished", ""].randomElement(using: &random) ?? ""
+                query = ["limit=\(Int.random(in: 1...50, using: &random))", "tag=phase:\(phase)"]
+                if Bool.random(using: &random) { query.append("sort=changed&reactor=job") }
+                if Bool.random(using: &random) { fields.append("Accept: text/event-stream") }
+            }
         case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
         case .setCookie, .removeCookie, .deleteSession, .readStub, .readRuntime, .listReactors,
             .livez, .readyz, .metrics, .openapi, .home, .console, .consoleFile, .client,
