@@ -40,7 +40,7 @@ extension ClientMachine {
             entries[session] = links[session]?.reader.seen.map(VectorEntry.position) ?? .nothing
         }
         stream.begin(entries, within: limits)
-        let target = stream.takeRedirect() ?? stream.target { entries[$0] ?? .nothing }
+        let target = stream.takeRedirect() ?? stream.target(presence) { entries[$0] ?? .nothing }
         streams[id] = stream
         return .stream(target)
     }

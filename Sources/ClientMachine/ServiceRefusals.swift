@@ -17,7 +17,8 @@ struct ServiceRefusals {
         "request_running", "key_reused", "empty_batch",
     ])
     static let stream = ServiceRefusals(codes: [
-        "forbidden", "unknown_pulse", "unknown_session", "too_many_sessions", "unknown_path",
+        "forbidden", "other_name", "unknown_pulse", "unknown_session", "too_many_sessions",
+        "unknown_path",
     ])
     static let read = ServiceRefusals(codes: ["session_ended", "unknown_session"])
 }

@@ -96,9 +96,11 @@ struct StreamConnection: Sendable {
     }
 
     /// The target that resumes each session by what is seen of it.
-    func target(_ entry: (SessionName) -> VectorEntry) -> String {
+    func target(
+        _ presence: ClientPresence, _ entry: (SessionName) -> VectorEntry
+    ) -> String {
         if let log { return log.target }
-        var items = demand.queryItems
+        var items = demand.queryItems + presence.queryItems
         let entries = sessions.map { over.contains($0) ? .over : entry($0) }
         if isShared { items = sessions.map { "session=\($0)" } + ["ids=own"] + items }
         if entries.contains(.nothing) {

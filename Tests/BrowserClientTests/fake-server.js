@@ -46,7 +46,10 @@ export class Fake {
 
   /** An event on the newest stream whose target has a text. */
   send(name, position, data, target = "/events") {
-    const text = `event: ${name}\nid: aaaaaaaa.${position}\ndata: ${JSON.stringify(data)}\n\n`;
+    this.sendText(`event: ${name}\nid: aaaaaaaa.${position}\ndata: ${JSON.stringify(data)}\n\n`, target);
+  }
+
+  sendText(text, target = "/events") {
     const stream = this.#streams.filter((one) => one.url.includes(target)).pop();
     stream.controller.enqueue(new TextEncoder().encode(text));
   }

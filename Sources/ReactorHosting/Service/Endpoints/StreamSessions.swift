@@ -49,7 +49,8 @@ extension JointQuery {
         if let grants = access?.grants, !grants.ownSessions {
             forbidden = Set(sessions.filter { !grants.permits(session: $0.text) })
         }
-        let chooser = JointChooser(kinds: kinds, pulses: pulses, access: access)
+        let chooser = JointChooser(
+            kinds: kinds, pulses: pulses, access: access, presence: presence)
         return JointStream.Request(
             sessions: sessions, vector: vector, start: start, idsAreOwn: idsAreOwn,
             pulses: pulses, forbidden: forbidden, client: client,
@@ -64,6 +65,7 @@ struct JointChooser: Sendable {
     /// The pulses that the request names; empty for all pulses.
     let pulses: [String]
     let access: Access?
+    var presence: ReaderPresence?
 
     func choose(_ id: SessionID, _ found: SessionLookup) -> RelayChoice {
         let target = SessionTarget(id: id, found: found, access: access)
@@ -83,7 +85,15 @@ struct JointChooser: Sendable {
         let selection = Selection(
             pulses: kinds.pulses ? chosen.bits : 0, wantsPulses: kinds.pulses,
             activities: kinds.activities, states: kinds.states ? .whole : .none)
-        return .events(session, selection, knownPulses: chosen.known)
+        return .events(
+            session, selection, knownPulses: chosen.known,
+            presence: presence(in: session.registration))
+    }
+
+    /// A reactor with an event `presence` of its own sends only that one.
+    private func presence(in reactor: Registration) -> ReaderPresence? {
+        guard let presence, reactor.events.hasOwnPresence else { return presence }
+        return presence.name.map { ReaderPresence(name: $0, getsEvents: false) }
     }
 }
 

@@ -14,6 +14,7 @@ struct JointQuery {
     /// The pulses that the request names.
     let pulses: [String]
     let kinds: EventKinds
+    let presence: ReaderPresence?
 
     /// Items besides the sessions.
     private static let otherItems = 100
@@ -25,6 +26,7 @@ struct JointQuery {
         kinds = try EventKinds(items)
         pulses = items.values("pulse")
         heartbeatIsEvent = try items.word("ping", of: ["events", "comments"]) == "events"
+        presence = try ReaderPresence(items, for: request.access)
         idsAreOwn = try items.word("ids", of: ["vector", "own"]) == "own"
         switch try StreamQuery.start(items, request.head) {
         case .after(let text):
