@@ -41,6 +41,11 @@ export interface ClientOptions {
    * when the tab is shown. Default 60 000; `Infinity`: never.
    */
   hiddenAfter?: number | undefined;
+  /**
+   * The name under which this client is present in the sessions that it follows: 1 to 64 bytes of UTF-8 without control
+   * characters; with tokens, the subject of the token. Default: it counts among the others.
+   */
+  as?: string | undefined;
   /** Default: `globalThis.fetch`. */
   fetch?: typeof fetch | undefined;
 }
@@ -53,6 +58,16 @@ export interface Demand {
   pulses?: boolean | string[] | undefined;
   /** Default true. */
   activities?: boolean | undefined;
+  /** Whether to receive who is present. Default false. */
+  presence?: boolean | undefined;
+}
+
+/** The readers of a session: each name once. With more than 100 names there is only their `count`. */
+export interface Presence {
+  readonly present?: readonly string[] | undefined;
+  readonly count?: number | undefined;
+  /** The streams without a name. */
+  readonly others: number;
 }
 
 /** How a session is followed. */
@@ -175,6 +190,8 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   readonly status: LinkStatus;
   /** The number of actions that are not done. */
   readonly pending: number;
+  /** The newest of the server, at most one a second; needs `follow: { presence: true }`. It stays while reconnecting. */
+  readonly presence: Presence | undefined;
   /** When the last bytes of its events have come, as `Date.now()` has it; undefined without a connection. */
   readonly lastByteAt: number | undefined;
   /**
@@ -265,11 +282,12 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   leave(): void;
 }
 
-/** State, status and pending of a session. */
+/** State, status, pending and presence of a session. */
 export interface View<R extends ReactorTypes = AnyReactor> {
   readonly state: R["State"] | undefined;
   readonly status: LinkStatus;
   readonly pending: number;
+  readonly presence: Presence | undefined;
 }
 
 /** A send that was submitted. */
@@ -452,7 +470,7 @@ export type ProblemCode =
   | "unknown_path" | "method_not_allowed" | "not_acceptable" | "media_type_missing"
   | "unsupported_media_type" | "unsupported_content_encoding" | "request_timeout" | "body_too_slow"
   | "bad_session_id" | "bad_topic" | "unknown_parameter" | "bad_version" | "bad_wait"
-  | "bad_timeout" | "bad_limit" | "bad_prefix" | "bad_from" | "bad_only" | "bad_ping" | "bad_select"
+  | "bad_timeout" | "bad_limit" | "bad_prefix" | "bad_from" | "bad_only" | "bad_ping" | "bad_select" | "bad_as" | "bad_presence" | "presence_unavailable" | "other_name"
   | "bad_ids" | "missing_session" | "repeated_session" | "malformed_entity_tag"
   | "malformed_percent_escape" | "malformed_utf8" | "too_many_query_items" | "unknown_host"
   | "too_many_requests" | "too_many_bodies" | "too_much_memory" | "token_missing" | "token_invalid"

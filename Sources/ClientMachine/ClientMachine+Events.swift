@@ -3,6 +3,10 @@ extension ClientMachine {
     mutating func feed(
         _ block: StreamBlock, to session: SessionName, from id: StreamID, at now: ClientInstant
     ) -> String? {
+        if presence != .off, block.name == "presence" {
+            if streams[id]?.isLive(session) == true { deliver(.presence(block.data), to: session) }
+            return nil
+        }
         // Also while the session is made again: nothing brings a second time what a stream has
         // brought. In place: links and streams are large, and this is done for each event.
         guard links[session]?.asksForEvents() == true,

@@ -42,7 +42,7 @@ extension ClientMachine {
         let asksForPatches = asksForPatches(stream)
         let target =
             stream.takeRedirect()
-            ?? stream.target(asksForPatches: asksForPatches) { entries[$0] ?? .nothing }
+            ?? stream.target(presence, asksForPatches: asksForPatches) { entries[$0] ?? .nothing }
         stream.begin(target, entries, within: limits)
         streams[id] = stream
         return .stream(target)

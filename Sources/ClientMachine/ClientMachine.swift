@@ -13,6 +13,7 @@ package struct ClientMachine: Sendable {
     let limits: ClientLimits
     private let keepsStates: Bool
     private let savesChanges: Bool
+    let presence: ClientPresence
     var generator: any RandomNumberGenerator & Sendable
     var writer: OutboxWriter
     var attempts: AttemptTable
@@ -35,13 +36,15 @@ package struct ClientMachine: Sendable {
     ///   - generator: for keys and jitter. Keys must not be guessable: use the system's generator.
     package init(
         server: ServerAddress, outbox: Outbox = .init(), asksForCredentials: Bool = false,
-        keepsStates: Bool = false, savesChanges: Bool = true, limits: ClientLimits = .init(),
+        keepsStates: Bool = false, savesChanges: Bool = true, presence: ClientPresence = .off,
+        limits: ClientLimits = .init(),
         using generator: any RandomNumberGenerator & Sendable
     ) {
         self.server = server
         self.limits = limits
         self.keepsStates = keepsStates
         self.savesChanges = savesChanges
+        self.presence = presence
         self.generator = generator
         writer = OutboxWriter(outbox)
         attempts = AttemptTable(asksForCredentials: asksForCredentials, limits: limits)

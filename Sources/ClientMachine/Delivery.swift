@@ -14,6 +14,8 @@ package enum Delivery: Equatable, Sendable {
     /// The following events do not continue those before; a snapshot follows.
     case reset(reason: String)
     case ended(EndReason)
+    /// Who is present, as JSON.
+    case presence([UInt8])
     case status(SessionStatus)
 
     /// The same with the text of a state that has come as a patch.

@@ -17,8 +17,8 @@ struct ServiceRefusals {
         "request_running", "key_reused", "empty_batch",
     ])
     static let stream = ServiceRefusals(codes: [
-        "forbidden", "unknown_pulse", "unknown_session", "too_many_sessions", "unknown_path",
-        "unknown_parameter", "bad_form",
+        "forbidden", "other_name", "unknown_pulse", "unknown_session", "too_many_sessions",
+        "unknown_path", "unknown_parameter", "bad_form",
     ])
     static let read = ServiceRefusals(codes: ["session_ended", "unknown_session"])
 }

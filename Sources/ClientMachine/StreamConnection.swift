@@ -100,9 +100,11 @@ struct StreamConnection: Sendable {
     /// The target that resumes each session by what is seen of it.
     ///
     /// - Parameter asksForPatches: whether states may come as patches.
-    func target(asksForPatches: Bool, _ entry: (SessionName) -> VectorEntry) -> String {
+    func target(
+        _ presence: ClientPresence, asksForPatches: Bool, _ entry: (SessionName) -> VectorEntry
+    ) -> String {
         if let log { return log.target }
-        var items = demand.queryItems
+        var items = demand.queryItems + presence.queryItems
         let entries = sessions.map { over.contains($0) ? .over : entry($0) }
         if asksForPatches { items.append(Self.patchesItem) }
         if isShared { items = sessions.map { "session=\($0)" } + ["ids=own"] + items }

@@ -125,6 +125,8 @@ extension TableCluster: SessionPlacement {
         if feed.isElsewhere, !feed.isOver { hints?.unfollow(feed.id) }
     }
 
+    package func presenceChanged(_ feed: Feed) { hints?.presenceChanged(feed) }
+
     // MARK: Parts
 
     package func send(_ action: PartAction) -> Bool {

@@ -37,8 +37,8 @@ class Column {
     const label = this.#find("form label");
     label.htmlFor = this.#find(".text").id = `text-${name}`;
     const server = new URL("..", import.meta.url);
-    this.#client = new ReactorClient(server, { fetch: this.#network.fetch });
-    this.#chat = this.#client.session(CHAT, { reactor: "chat", predict });
+    this.#client = new ReactorClient(server, { fetch: this.#network.fetch, as: name });
+    this.#chat = this.#client.session(CHAT, { reactor: "chat", predict, follow: { presence: true } });
     this.#job = this.#client.session(JOB, { reactor: "job" });
     this.#countdown = this.#client.session(COUNTDOWN, { reactor: "countdown" });
     this.#listen();
@@ -93,8 +93,16 @@ class Column {
     this.#find(".status").textContent = waiting > 0 ? `${words}, ${waiting} waiting` : words;
   }
 
+  #showPresent() {
+    const { present, count = 0, others = 0 } = this.#chat.presence ?? {};
+    const names = present ?? (count ? [`${count} people`] : []);
+    const all = others ? [...names, `${others} without a name`] : names;
+    this.#find(".present").textContent = all.length ? `Here: ${all.join(", ")}` : "";
+  }
+
   #showChat() {
     this.#showStatus();
+    this.#showPresent();
     const state = this.#chat.state;
     if (!state) return;
     const confirmed = this.#chat.confirmed?.count ?? 0;

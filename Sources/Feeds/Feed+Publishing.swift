@@ -215,6 +215,7 @@ extension Feed {
                 moved.append(subscriber)
             }
         }
+        takePresence(of: earlier)
         earlier.streams = FeedStreams()
         // Once all have moved: a stream without subscribers is removed.
         for subscriber in moved where !subscriber.isBlocked { subscriber.advance() }

@@ -32,6 +32,7 @@ extension Feed {
     package func endUpkeep() {
         for stream in streams.all { stream.keptState = nil }
         archive?.upkeep = nil
+        setPresence(nil, from: .owner)
     }
 
     /// New subscribers were added, and the state has left memory.

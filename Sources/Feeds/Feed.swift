@@ -29,6 +29,8 @@ package final class Feed {
     /// source sets this property, and clears it when the source leaves memory.
     package unowned var source: (any FeedSource)?
     package var activities = ActivityNames()
+    /// Nil as long as no reader has had a name or has got `presence` events.
+    var presence: SessionPresence?
     /// Why not the property itself: see ``History``.
     private var openStreams = FeedStreams()
     /// Whether a later pass continues to frame.

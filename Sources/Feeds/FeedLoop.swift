@@ -26,6 +26,7 @@ package final class FeedLoop {
     package let background: BackgroundQueue
     /// The readers of its feeds on other loops, and those of other loops' feeds here.
     package let replicas = StreamReplicas()
+    package let presence = PresenceSchedule()
 
     package init(
         _ journal: any Journal, _ limits: FeedLimits, _ work: WorkBudget,
@@ -43,6 +44,7 @@ package final class FeedLoop {
         rebuilds.removeAll()
         background.removeAll()
         replicas.removeAll()
+        presence.removeAll()
     }
 
     /// Writes the new bytes of a stream to its subscribers, in this pass or a later one.
@@ -128,6 +130,9 @@ package protocol FeedUpstream: AnyObject {
 
     /// A reader of a followed feed needs the current state.
     func loadState(of feed: Feed)
+
+    /// The presence of a feed has changed: other nodes may have to be sent it.
+    func presenceChanged(_ feed: Feed)
 
     /// Responds to a request for a stream.
     func answer(_ answer: SubscriptionAnswer, to token: UInt64, of feed: Feed)

@@ -50,6 +50,18 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     /// that runs it, ends the listening.
     package let open: @Sendable (TopicBus) -> Opening
 
+    /// Opens a source of the session's presence in place of ``open``; nil for any other source.
+    ///
+    /// - Parameters:
+    ///   - isNew: whether the session is new: it then gets no mutation that says that nobody is
+    ///     present.
+    ///   - changes: has later values; it may skip all but the newest.
+    package let openPresence:
+        (
+            @Sendable (_ present: Presence, _ isNew: Bool, _ changes: AsyncStream<Presence>) ->
+                Opening
+        )?
+
     /// Makes the topic known before the first session listens to it.
     package let announce: @Sendable (TopicBus) -> Void
 
@@ -61,6 +73,7 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
         self.name = name
         topic = nil
         isDecodable = false
+        openPresence = nil
         open = { _ in
             Opening(present: present, position: nil) { _, _, deliver in
                 try await read { await deliver(.success($0), nil) }
@@ -76,6 +89,7 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
         name = topic.name
         self.topic = topic.name
         isDecodable = decode != nil
+        openPresence = nil
         open = { bus in
             let subscription = bus.subscribe(to: topic, decode: decode)
             return Opening(
@@ -88,6 +102,36 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
         }
         announce = { bus in
             bus.announce(topic, decoding: decode.map { TopicChannels.decoding(of: topic, $0) })
+        }
+    }
+
+    init<Value: Equatable & Sendable>(
+        presence part: any KeyPath<Presence, Value> & Sendable,
+        _ make: @escaping @Sendable (Value) -> Element
+    ) {
+        name = "presence"
+        topic = nil
+        isDecodable = false
+        announce = { _ in }
+        open = { _ in
+            Opening(present: nil, position: nil) { _, _, _ in
+                // Until the session ends.
+                for await _ in AsyncStream<Never>.makeStream().stream {}
+            }
+        }
+        openPresence = { present, isNew, changes in
+            let first = present[keyPath: part]
+            let isNobody = first == Presence()[keyPath: part]
+            return Opening(present: isNew && isNobody ? nil : make(first), position: nil) {
+                _, _, deliver in
+                var last = first
+                for await presence in changes {
+                    let value = presence[keyPath: part]
+                    guard value != last else { continue }
+                    last = value
+                    guard await deliver(.success(make(value)), nil) else { return }
+                }
+            }
         }
     }
 }

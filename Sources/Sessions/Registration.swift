@@ -11,7 +11,7 @@ package struct Registration: Sendable {
     /// The reactor's `stateVersion`.
     package let stateVersion: Int
     /// The events of its streams.
-    let events: EventCatalog
+    package let events: EventCatalog
     /// Actions as JSON, for `GET /v1/reactors`.
     package let examples: [[UInt8]]
     /// Announces the topics of the reactor's sources, so that a bus knows them before the first

@@ -82,6 +82,9 @@ package protocol SessionPlacement: AnyObject {
     /// The table has forgotten the feed.
     func forgot(_ feed: Feed)
 
+    /// The presence of a feed has changed. Called at most once a second for a feed.
+    func presenceChanged(_ feed: Feed)
+
     // MARK: Parts
 
     /// Sends a part's action to its parent.

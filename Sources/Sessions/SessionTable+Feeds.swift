@@ -25,6 +25,8 @@ extension SessionTable: FeedUpstream {
 
     package func readersChanged(_ feed: Feed) { expiry.readersChanged(feed) }
 
+    package func presenceChanged(_ feed: Feed) { placement?.presenceChanged(feed) }
+
     package func loadState(of feed: Feed) { placement?.loadState(of: feed) }
 
     package func answer(_ answer: SubscriptionAnswer, to token: UInt64, of feed: Feed) {

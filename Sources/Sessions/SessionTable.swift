@@ -360,8 +360,9 @@ package final class SessionTable {
     /// - Returns: whether some are left to the next pass.
     package func deliver() -> Bool {
         feeds.deliveries.endPass(limits.deliveries)
+        let isLate = feeds.presence.run(at: uptime)
         pass.end()
-        return feeds.deliveries.count > 0
+        return feeds.deliveries.count > 0 || isLate
     }
 
     /// Delivers all events that wait for the next passes, before connections are closed.

@@ -42,7 +42,13 @@ extension TypedMachine {
     ) -> [SourceLaunch] {
         // All of them listen before the first element is received.
         let readers = Self.readers(of: sources)
-        let openings = sources.map { $0.open(session.table.services.topics) }
+        let openings = sources.map { source in
+            guard let open = source.openPresence else {
+                return source.open(session.table.services.topics)
+            }
+            let (present, changes) = session.feed.followPresence()
+            return open(present, isNew, changes)
+        }
         for (source, (opening, reader)) in zip(sources, zip(openings, readers)) {
             let isRead = reader.map { session.hasRead($0, opening.position) } ?? false
             guard let present = opening.present, !isRead, accepts(present) else { continue }

@@ -17,6 +17,8 @@ package struct IncomingLink: Sendable {
         case follow(stream: UInt32, LinkFollow)
         /// No hints are wanted any more.
         case unfollow(stream: UInt32)
+        /// The readers of the followed session at the other node.
+        case presence(stream: UInt32, LinkPresence)
         case ping(LinkPing)
     }
 
@@ -96,6 +98,17 @@ package struct IncomingLink: Sendable {
         news.add(records, stream)
     }
 
+    /// Sends who reads a followed session at the other nodes.
+    ///
+    /// - Returns: false if nothing was sent: the other node does not accept it, or does not read.
+    package mutating func send(_ presence: LinkPresence, on stream: UInt32) -> Bool {
+        guard features.contains(.presence), followed.contains(stream), !hasFinished,
+            !output.isFull
+        else { return false }
+        output.append { presence.append(stream: stream, to: &$0) }
+        return true
+    }
+
     /// Whether hints or records wait for ``writeHints()``.
     package var hasHints: Bool { news.count > 0 && !hasFinished }
 
@@ -164,6 +177,10 @@ package struct IncomingLink: Sendable {
             guard frame.payload.isEmpty else { throw .malformed(.unfollow) }
             news.remove(frame.stream)
             return followed.remove(frame.stream).map { Event.unfollow(stream: $0) }
+        case .presence:
+            let presence = try LinkPresence(frame)
+            return followed.contains(frame.stream)
+                ? .presence(stream: frame.stream, presence) : nil
         case .ping:
             let ping = try LinkPing(frame)
             features = ping.features

@@ -36,6 +36,8 @@ package struct LinkFrame: Equatable, Sendable {
         case records = 18
         /// In both directions: no hints are wanted, or none will be sent.
         case unfollow = 19
+        /// ``LinkPresence``, in both directions: who reads the session.
+        case presence = 20
     }
 
     static let headBytes = 9

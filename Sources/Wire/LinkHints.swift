@@ -11,6 +11,8 @@ package struct LinkFeatures: OptionSet, Hashable, Sendable {
     package static let hints = LinkFeatures(rawValue: 1)
     /// The node accepts ``LinkFrame/Kind/records`` of sessions that it follows.
     package static let records = LinkFeatures(rawValue: 2)
+    /// The node accepts ``LinkFrame/Kind/presence`` of sessions that it owns or follows.
+    package static let presence = LinkFeatures(rawValue: 4)
 }
 
 /// Asks the owner of a session to say when the session has new records.

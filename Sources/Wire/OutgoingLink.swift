@@ -16,6 +16,8 @@ package struct OutgoingLink: Sendable {
         case hint(stream: UInt32, LinkHint)
         /// The same, with the records up to it.
         case records(stream: UInt32, LinkRecords)
+        /// The readers of that session at the other nodes.
+        case presence(stream: UInt32, LinkPresence)
         /// There are no hints on that stream: the other node does not own the session, or no more.
         case unfollowed(stream: UInt32)
         /// The other node ends. The requests without an answer had no effect, and nothing follows.
@@ -120,6 +122,17 @@ package struct OutgoingLink: Sendable {
         output.append { LinkFrame(.unfollow, stream: stream).append(to: &$0) }
     }
 
+    /// Sends who reads a followed session at this node.
+    ///
+    /// - Returns: false if nothing was sent: the other node does not accept it, or does not read.
+    package mutating func send(_ presence: LinkPresence, on stream: UInt32) -> Bool {
+        guard isOpen, features?.contains(.presence) ?? false, followed.contains(stream),
+            !output.isFull
+        else { return false }
+        output.append { presence.append(stream: stream, to: &$0) }
+        return true
+    }
+
     package mutating func send(_ ping: LinkPing) {
         guard isOpen, !output.isFull else { return }
         output.append { ping.append(to: &$0) }
@@ -156,6 +169,10 @@ package struct OutgoingLink: Sendable {
             let records = try LinkRecords(frame)
             return followed.contains(frame.stream)
                 ? .records(stream: frame.stream, records) : nil
+        case .presence:
+            let presence = try LinkPresence(frame)
+            return followed.contains(frame.stream)
+                ? .presence(stream: frame.stream, presence) : nil
         case .unfollow:
             guard frame.payload.isEmpty else { throw .malformed(.unfollow) }
             return followed.remove(frame.stream).map { Event.unfollowed(stream: $0) }

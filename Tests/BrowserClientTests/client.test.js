@@ -35,6 +35,18 @@ test("a failure that the program waits for counts as seen; another one is kept",
   await client.close();
 });
 
+test("presence is the newest set, and a change of the view", async () => {
+  const fake = new Fake();
+  const { client, session } = await fake.session({ follow: { presence: true } }, { as: "ada" });
+  const changed = new Promise((resolve) => session.subscribe(resolve));
+  assert.equal(session.presence, undefined);
+  fake.sendText('event: presence\ndata: {"present":["ada"],"others":1}\n\n');
+  await changed;
+  assert.deepEqual(session.presence, { present: ["ada"], others: 1 });
+  assert.equal(session.getView().presence, session.presence);
+  await client.close();
+});
+
 test("the newest state is saved when the client is closed", async () => {
   const fake = new Fake();
   const { client, session } = await fake.session();

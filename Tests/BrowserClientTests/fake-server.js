@@ -70,16 +70,21 @@ export class Fake {
 
   /** An event on the newest stream whose target has a text. */
   send(name, position, data, target = "/events") {
-    const stream = this.#streams.filter((one) => one.url.includes(target)).pop();
+    const stream = this.#newest(target);
     const state = name === "state" ? data : name === "snapshot" ? data.state : stream.state;
     if (name === "state" && stream.url.includes("form=patch") && stream.state !== undefined) {
       [name, data] = ["patch", difference(stream.state, data)];
     }
     this.sent.push(name);
     stream.state = this.remember(position, state);
-    const text = `event: ${name}\nid: aaaaaaaa.${position}\ndata: ${JSON.stringify(data)}\n\n`;
-    stream.controller.enqueue(new TextEncoder().encode(text));
+    this.sendText(`event: ${name}\nid: aaaaaaaa.${position}\ndata: ${JSON.stringify(data)}\n\n`, target);
   }
+
+  sendText(text, target = "/events") {
+    this.#newest(target).controller.enqueue(new TextEncoder().encode(text));
+  }
+
+  #newest = (target) => this.#streams.filter((one) => one.url.includes(target)).pop();
 
   /** Notes the state at a position. */
   remember(position, state) {

@@ -374,6 +374,39 @@ test("C1: sessions share a stream, which is replaced before the old one ends", (
   assert.deepEqual(client.receive("streamOpened", second.id, head)[0], ["closeStream", first.id]);
 });
 
+test("presence: it is asked for with the name, has no position, and goes to the sessions that want it", () => {
+  const client = new Client({ as: "ada é" });
+  const demand = { states: true, pulses: false, activities: false };
+  client.receive("follow", "a", { demand: { ...demand, presence: true }, predicts: false, start: "present" });
+  const [alone] = streams(client.wait(50));
+  assert.equal(alone.target, "/v1/sessions/a/events?only=states&presence=on&as=ada%20%C3%A9");
+  client.receive("streamOpened", alone.id, head);
+  const seen = () =>
+    client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "presence").map(([, session, [, value]]) => [
+      session,
+      value,
+    ]);
+  client.bytes('event: snapshot\nid: aaaaaaaa.4\ndata: 1\n\nevent: presence\ndata: {"present":["ada é"],"others":0}\n\n');
+  assert.deepEqual(seen(), [["a", { present: ["ada é"], others: 0 }]]);
+  client.receive("follow", "b", { demand, predicts: false, start: "present" });
+  const [both] = streams(client.wait(50));
+  assert.ok(both.target.includes("only=states&presence=on&as=ada%20%C3%A9&after=aaaaaaaa.4,-"), both.target);
+  client.receive("streamOpened", both.id, head);
+  const bytes = (text) => client.receive("streamBytes", both.id, new TextEncoder().encode(text));
+  bytes('event: a/presence\ndata: {"count":101,"others":2}\n\nevent: b/presence\ndata: {"present":[],"others":1}\n\n');
+  assert.deepEqual(seen().slice(1), [["a", { count: 101, others: 2 }]], "b does not want it");
+  bytes("event: a/state\nid: a/aaaaaaaa.5\ndata: 2\n\n");
+  const at = client.outputs.filter(([, , one]) => one?.[0] === "state").map(([, , one]) => one[1].position.text);
+  assert.deepEqual(at, ["aaaaaaaa.5"], "an event after it is seen");
+});
+
+test("presence: a pulse of this name is a pulse if nobody asks for the other", () => {
+  const client = live();
+  client.bytes('event: presence\nid: aaaaaaaa.2\ndata: 7\n\n');
+  const events = client.outputs.filter(([, , one]) => one?.[0] === "event").map(([, , one]) => one[1].value);
+  assert.deepEqual(events, [7]);
+});
+
 /** Two streams that resume one session after 4: an earlier one, which is open, and one that is to replace it. */
 function overlapping() {
   const client = new Client();

@@ -15,14 +15,15 @@ struct Client {
 
     init(
         saved: [OutboxChange] = [], asksForCredentials: Bool = false, keepsStates: Bool = false,
-        savesChanges: Bool = true, seed: UInt64 = 1,
+        savesChanges: Bool = true, presence: ClientPresence = .off, seed: UInt64 = 1,
         limits: ClientLimits = .init()
     ) throws {
         self.saved = saved
         machine = ClientMachine(
             server: ServerAddress(origin: "https://example.com", path: "/base"),
             outbox: try #require(Outbox(replaying: saved)), asksForCredentials: asksForCredentials,
-            keepsStates: keepsStates, savesChanges: savesChanges, limits: limits,
+            keepsStates: keepsStates, savesChanges: savesChanges, presence: presence,
+            limits: limits,
             using: SeededGenerator(seed: seed))
     }
 

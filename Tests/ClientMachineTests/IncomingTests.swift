@@ -199,6 +199,32 @@ struct IncomingTests {
         #expect(client.wait(.seconds(10)).requests.isEmpty)
     }
 
+    @Test func `presence is asked for with the name, and moves no position`() throws {
+        var client = try Client(presence: .named("ada é"))
+        let stream = try client.open(room, following: Following(demand: Demand(states: true)))
+        _ = client.event(stream, "snapshot", "aaaaaaaa.4", "1")
+        let data = #"{"present":["ada é"],"others":0}"#
+        let outputs = client.bytes(stream, "event: presence\ndata: \(data)\n\n")
+        #expect(outputs.deliveries == [.presence(Array(data.utf8))])
+        #expect(client.machine.position(room) == at(4))
+        #expect(client.event(stream, "state", "aaaaaaaa.5", "2").news == ["state@5=2"])
+        _ = client.receive(.streamEnded(stream, failure: nil))
+        let again = client.wait(.seconds(1)).streams.map(\.request.target)
+        #expect(
+            again == [
+                "/v1/sessions/room/events?only=states&presence=on&as=ada%20%C3%A9"
+                    + "&after=aaaaaaaa.5"
+            ])
+    }
+
+    @Test func `a pulse named presence is a pulse if the client has not asked`() throws {
+        var client = try Client()
+        let stream = try client.open(room, following: Following(demand: Demand(states: true)))
+        _ = client.event(stream, "snapshot", "aaaaaaaa.4", "1")
+        #expect(
+            client.event(stream, "presence", "aaaaaaaa.5", "7").news == ["presence@5=7"])
+    }
+
     @Test func `the snapshot of a reactor without pulses is its state`() throws {
         for state in [#"{"count":0}"#, #"{"pulses":1}"#, #"{"a":1,"pulses":2,"state":3}"#, "7"] {
             var client = try Client()

@@ -13,6 +13,7 @@ struct GrantsTests {
         "createSession": .create, "listSessions": .read, "listReactors": .read,
         "publishTopic": .admin, "metrics": .admin, "livez": nil, "readyz": nil, "openapi": nil,
         "createTicket": nil, "setCookie": nil, "removeCookie": nil, "readRuntime": .read,
+        "readPresence": .read,
         "streamSessions": .read, "home": nil, "client": nil, "clientFile": nil,
         "clientOutbox": nil, "clientHook": nil, "console": nil, "consoleFile": nil, "demo": nil,
         "demoFile": nil,
@@ -21,7 +22,7 @@ struct GrantsTests {
     private static let clients: Set = ["createTicket", "setCookie"]
     /// The routes that show every pulse of a session.
     private static let states: Set = [
-        "readSession", "streamStates", "streamActivities", "readRuntime",
+        "readSession", "streamStates", "streamActivities", "readRuntime", "readPresence",
     ]
     /// The routes that show or make sessions that their path does not name.
     private static let wide: Set = ["createSession", "listSessions"]

@@ -13,10 +13,10 @@ struct ParameterTests {
     }
 
     @Test(arguments: [
-        ("streamPulses", "lastEventId=x", "from, after, ping, ticket, pulse"),
-        ("streamPulses", "pulse=a&puls=b", "from, after, ping, ticket, pulse"),
-        ("streamPulses", "Pulse=a", "from, after, ping, ticket, pulse"),
-        ("streamPulses", "pulse%20=a", "from, after, ping, ticket, pulse"),
+        ("streamPulses", "lastEventId=x", "from, after, ping, ticket, as, presence, pulse"),
+        ("streamPulses", "pulse=a&puls=b", "from, after, ping, ticket, as, presence, pulse"),
+        ("streamPulses", "Pulse=a", "from, after, ping, ticket, as, presence, pulse"),
+        ("streamPulses", "pulse%20=a", "from, after, ping, ticket, as, presence, pulse"),
         ("streamSessions", "session=a&select=/x", "session"), ("readSession", "x", "version"),
         ("readSession", "=1", "version"), ("livez", "verbose", "none"),
         ("deleteSession", "force=1&", "none"),

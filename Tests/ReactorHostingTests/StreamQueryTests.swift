@@ -2,6 +2,7 @@ import Feeds
 import JSONCoding
 import Reactors
 import Sessions
+import Storage
 import Testing
 import Wire
 
@@ -77,6 +78,68 @@ struct StreamQueryTests {
         #expect(try query(StreamPulses.self, "/?ping=events").heartbeatIsEvent)
         let problem = #expect(throws: Problem.self) { try query(StreamPulses.self, "/?ping=1") }
         #expect(problem?.code == "bad_ping")
+    }
+
+    @Test func `as gives a name, and presence=on asks for events`() throws {
+        #expect(try query(StreamPulses.self, "/").presence == nil)
+        #expect(try query(StreamPulses.self, "/?presence=off").presence == nil)
+        let watching = try #require(try query(StreamEvents.self, "/?presence=on").presence)
+        #expect(watching.name == nil && watching.getsEvents)
+        let named = try #require(try query(StreamStates.self, "/?as=ada%20b").presence)
+        #expect(named.name == "ada b" && !named.getsEvents)
+        let long = String(repeating: "%C3%A9", count: 32)
+        #expect(try query(StreamPulses.self, "/?as=\(long)").presence?.name != nil)
+        for name in ["", long + "a", "a%00b", "a%C2%85"] {
+            let problem = #expect(throws: Problem.self) {
+                try query(StreamPulses.self, "/?as=\(name)&presence=on")
+            }
+            #expect(problem?.code == "bad_as", "\(name)")
+        }
+        let problem = #expect(throws: Problem.self) {
+            try query(StreamPulses.self, "/?presence=yes")
+        }
+        #expect(problem?.code == "bad_presence")
+    }
+
+    @Test func `with a token the name is its subject, byte for byte`() throws {
+        let mine = Grants.all
+        #expect(try presence("as=\u{e9}", mine, of: "\u{e9}")?.name == "\u{e9}")
+        #expect(try presence("presence=on", mine, of: "ada")?.name == nil, "a token is no name")
+        for name in ["eve", "e\u{301}"] {
+            let problem = #expect(throws: Problem.self) {
+                try presence("as=\(name)", mine, of: "\u{e9}")
+            }
+            #expect(problem?.code == "other_name" && problem?.status == 403)
+        }
+        let some = Grants(verbs: [.read], sessions: [.prefix("")], pulses: ["a"])
+        #expect(try presence("as=ada", some, of: "ada")?.name == "ada")
+        let problem = #expect(throws: Problem.self) {
+            try presence("presence=on", some, of: "ada")
+        }
+        #expect(problem?.code == "forbidden", "names are no pulse")
+    }
+
+    @Test func `a reactor with an event presence keeps it`() throws {
+        let reactor = try Registration(
+            name: "own", activities: ["presence"], examples: [], clock: ContinuousClock()
+        ) { TwoPulses() }
+        let request = try HeadOf("GET", "/?as=ada&presence=on").request
+        let problem = #expect(throws: Problem.self) {
+            try StreamQuery(StreamEvents.self, request, reactor)
+        }
+        #expect(problem?.code == "presence_unavailable" && problem?.status == 400)
+        let named = try HeadOf("GET", "/?as=ada").request
+        #expect(try StreamQuery(StreamEvents.self, named, reactor).presence?.name == "ada")
+    }
+
+    private func presence(
+        _ query: String, _ grants: Grants, of subject: String
+    ) throws -> ReaderPresence? {
+        let bytes = Array(query.utf8)
+        return try ReaderPresence(
+            QueryItems(bytes, bytes.indices),
+            for: Access(
+                "t", Principal(subject: subject, grants: grants, expiresAtSeconds: 1), at: 0))
     }
 
     private func start(_ target: String, _ fields: String...) throws -> String {

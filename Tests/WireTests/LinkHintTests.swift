@@ -33,6 +33,37 @@ struct LinkHintTests {
         #expect(ends.outgoingEvents == [.hint(stream: b, second)])
     }
 
+    @Test func `presence goes both ways, on the streams of followed sessions`() throws {
+        let (mine, others) = (
+            LinkPresence(names: ["ada"], count: 1, others: 2),
+            LinkPresence(names: nil, count: 200, others: 0)
+        )
+        var ends = try introduced([.hints, .presence])
+        ends.outgoing.send(LinkPing(era: 1, features: [.hints, .presence]))
+        let stream = try follow("a", &ends)
+        let sent = [
+            ends.outgoing.send(mine, on: stream), ends.outgoing.send(mine, on: stream + 1),
+            ends.incoming.send(others, on: stream),
+        ]
+        #expect(sent == [true, false, true], "nobody follows on the second one")
+        try ends.deliver()
+        #expect(ends.incomingEvents.last == .presence(stream: stream, mine))
+        #expect(ends.outgoingEvents.last == .presence(stream: stream, others))
+        ends.outgoing.unfollow(stream)
+        let isSent = ends.outgoing.send(mine, on: stream)
+        #expect(!isSent)
+    }
+
+    @Test func `a node that does not know presence is sent none`() throws {
+        var ends = try introduced()
+        let stream = try follow("a", &ends)
+        let presence = LinkPresence(names: [], count: 0, others: 1)
+        let sent = [
+            ends.outgoing.send(presence, on: stream), ends.incoming.send(presence, on: stream),
+        ]
+        #expect(sent == [false, false])
+    }
+
     // Such a node ends a link on which a kind comes that it does not know.
     @Test func `a node that does not say that it sends hints is asked for none`() throws {
         for features in [nil, [], LinkFeatures(rawValue: 2)] as [LinkFeatures?] {

@@ -52,6 +52,27 @@ struct LinkMessageTests {
         #expect(try LinkRecords(frame { records.append(stream: 8, to: &$0) }) == records)
     }
 
+    @Test func `presence is read as it was written, with names or without`() throws {
+        for presence in [
+            LinkPresence(names: ["ada", "\u{e9}"], count: 2, others: .max),
+            LinkPresence(names: [], count: 0, others: 0),
+            LinkPresence(names: nil, count: 10_000, others: 1),
+        ] {
+            #expect(try LinkPresence(frame { presence.append(stream: 8, to: &$0) }) == presence)
+        }
+    }
+
+    @Test func `presence with too many names, a long one, or another number is refused`() {
+        let long = String(repeating: "x", count: LinkPresence.nameLimitBytes + 1)
+        let many = (0...LinkPresence.listLimit).map { "\($0)" }
+        for (names, count) in [([long], 1), ([""], 1), (many, many.count), (["a"], 2)] {
+            let presence = LinkPresence(names: names, count: UInt32(count), others: 0)
+            #expect(throws: LinkFault.malformed(.presence)) {
+                try decode(frame { presence.append(stream: 8, to: &$0) })
+            }
+        }
+    }
+
     @Test(arguments: [0, LinkRecords.textLimitBytes + 1])
     func `records without text, or with too much, are refused`(count: Int) {
         var payload = [UInt8](repeating: 0x61, count: 40)
@@ -239,6 +260,7 @@ struct LinkMessageTests {
         case .follow: _ = try LinkFollow(frame)
         case .hint: _ = try LinkHint(frame)
         case .records: _ = try LinkRecords(frame)
+        case .presence: _ = try LinkPresence(frame)
         default: _ = try LinkPing(frame)
         }
     }

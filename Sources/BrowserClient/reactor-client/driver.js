@@ -70,7 +70,7 @@ export class Driver {
 
   /** @param {(orphan: Store) => void} adopt */
   async #open(adopt) {
-    const { outbox, token } = this.options;
+    const { as, outbox, token } = this.options;
     if (outbox) {
       const { Storage } = await load("storage");
       this.storage = new Storage(this, outbox);
@@ -78,6 +78,7 @@ export class Driver {
     }
     this.machine = new ClientMachine({
       server: this.server,
+      as,
       asksForTokens: !!token,
       keepsStates: !!this.keeper,
       // Over plain HTTP a browser has HTTP/1.1, and six connections to a server for

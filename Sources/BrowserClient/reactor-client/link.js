@@ -1,6 +1,7 @@
 // One session of a machine: what is known of it, and what follows from that. What it sends is
 // in posting.js.
 
+import { json } from "./attempts.js";
 import { SessionReader } from "./following.js";
 import { Creation, Reading, Recovery } from "./requests.js";
 
@@ -121,6 +122,10 @@ export class SessionLink {
     touched.add(id);
     // An event may have ended the stream within the same bytes.
     if (!this.wantsEvents || !stream.live.has(id)) return undefined;
+    if (name === "presence" && stream.demand.presence) {
+      if (this.demand.presence) this.deliver("presence", json(block.data));
+      return undefined;
+    }
     const { confirmed: before, seen } = reader;
     const isWhole = name === "snapshot";
     const entry = stream.beginEvents(id);

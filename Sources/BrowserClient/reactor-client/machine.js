@@ -55,12 +55,15 @@ export class ClientMachine {
   #wakeTime = Infinity;
 
   /**
-   * @param {{ server: string, random: Random, asksForTokens?: boolean, keepsStates?: boolean,
+   * @param {{ server: string, random: Random, as?: string | undefined, asksForTokens?: boolean, keepsStates?: boolean,
    *   hasFewConnections?: boolean, limits?: Partial<Limits> }} options `hasFewConnections`: a browser has six for all of
    *   its tabs
    */
-  constructor({ server, random, asksForTokens = false, keepsStates = false, hasFewConnections = false, limits: own }) {
+  constructor(
+    { server, random, as, asksForTokens = false, keepsStates = false, hasFewConnections = false, limits: own },
+  ) {
     this.server = server;
+    this.as = as;
     this.random = random;
     this.asksForTokens = asksForTokens;
     this.keepsStates = keepsStates;

@@ -128,6 +128,8 @@ export class Session {
   /** @type {LinkStatus} */
   status = { kind: "idle" };
   pending = 0;
+  /** @type {Shape<R>["presence"]} */
+  presence;
   #driver;
   #client;
   #options;
@@ -204,12 +206,12 @@ export class Session {
   /** @returns {Following} */
   #following() {
     const { reactor, input, make = true, follow = {}, predict, from = "present" } = this.#options;
-    const { states = true, pulses = true, activities = true } = follow;
+    const { states = true, pulses = true, activities = true, presence } = follow;
     const kept = this.#driver.keeper?.take(this.id);
     const saved = from === "present" || from === "saved" ? kept : undefined;
     const after = typeof from === "object" ? position(from.after) : from === "saved" ? saved?.position : undefined;
     return {
-      demand: { states, pulses: Array.isArray(pulses) && !pulses.length ? false : pulses, activities },
+      demand: { states, pulses: Array.isArray(pulses) && !pulses.length ? false : pulses, activities, presence },
       makes: make && reactor ? JSON.stringify({ reactor, input }) : undefined,
       predicts: !!predict,
       start: from === "now" || from === "start" ? from : "present",
@@ -228,7 +230,10 @@ export class Session {
     else if (kind === "event") this.#happened(value);
     else if (kind === "shown") this.#show(value);
     else if (kind === "status") this.#report(value.link, value.pending);
-    else if (kind === "ended") this.#events.call({ kind, reason: value });
+    else if (kind === "presence") {
+      this.presence = value;
+      this.#changed();
+    } else if (kind === "ended") this.#events.call({ kind, reason: value });
     else if (kind === "reset") {
       this.#isResetting = true;
       this.#events.call({ kind, reason: value });
@@ -374,7 +379,12 @@ export class Session {
   getSnapshot = () => this.state;
 
   /** @returns {View<R>} */
-  getView = () => this.#view ??= { state: this.state, status: this.status, pending: this.pending };
+  getView = () => this.#view ??= {
+    state: this.state,
+    status: this.status,
+    pending: this.pending,
+    presence: this.presence,
+  };
 
   /**
    * @template {keyof R["pulses"] & string} P

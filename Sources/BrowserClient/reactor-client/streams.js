@@ -11,10 +11,11 @@ export const isStream = ({ status, field }) =>
   status === 200 && /^text\/event-stream/i.test(field("content-type") ?? "");
 
 /** @param {Demand} demand */
-const demandText = ({ states, pulses, activities }) => {
+const demandText = ({ states, pulses, activities, presence }) => {
   const kinds = [pulses && "pulses", activities && "activities", states && "states"].filter(Boolean);
   const names = Array.isArray(pulses) ? [...pulses].sort() : [];
-  return [`only=${kinds}`, ...names.map((name) => `pulse=${encodeURIComponent(name)}`)].join("&");
+  const named = names.map((name) => `pulse=${encodeURIComponent(name)}`);
+  return [`only=${kinds}`, ...named, ...presence ? ["presence=on"] : []].join("&");
 };
 
 /** A stream of one or several sessions, over all of its connections. */
@@ -94,6 +95,7 @@ export class Stream extends Attempt {
       : `/v1/sessions/${sessions}/events?`;
     target += demandText(demand);
     if (asksForPatches) target += "&form=patch";
+    if (machine.as) target += `&as=${encodeURIComponent(machine.as)}`;
     if (isNew && entries.includes("-")) target += `&from=${start}`;
     if (entries.some((one) => one !== "-")) target += `&after=${vector(entries)}`;
     target = this.#redirect ?? target;
@@ -276,6 +278,7 @@ const union = (wishes) =>
     states: a.states || b.states,
     pulses: unionOfPulses(a.pulses, b.pulses),
     activities: a.activities || b.activities,
+    presence: a.presence || b.presence,
   }));
 
 /**

@@ -23,6 +23,7 @@ export interface Demand {
   states: boolean;
   pulses: boolean | string[];
   activities: boolean;
+  presence?: boolean | undefined;
 }
 
 export type Start = "present" | "now" | "start";
@@ -194,6 +195,7 @@ export type Delivery =
   | ["snapshot", Snapshot]
   | ["state", Event, boolean]
   | ["event", Event]
+  | ["presence", import("../reactor-client.d.ts").Presence | undefined]
   | ["shown", ShownChange]
   | ["reset", string]
   | ["ended", End]

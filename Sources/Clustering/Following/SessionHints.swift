@@ -27,6 +27,9 @@ package protocol SessionHints: AnyObject {
 
     /// A session that this node may have owned has left memory.
     func left(_ session: SessionID)
+
+    /// The presence of a session has changed at this node.
+    func presenceChanged(_ feed: Feed)
 }
 
 extension Session {

@@ -35,7 +35,7 @@ package final class ClusterWay {
         return LinkPing(
             journal: database.journal, era: database.era, timeline: database.timeline,
             branch: database.branch, committed: standing.committed,
-            features: [.hints, .records])
+            features: [.hints, .records, .presence])
     }
 
     /// Another node has said which database it believes. If it is a newer one, this node

@@ -28,6 +28,7 @@ extension IncomingLinks {
         link.followed[stream] = session
         followers[session, default: []].insert(Follower(link: link.socket, stream: stream))
         send(end, stream, on: link)
+        delegate?.presenceIsWanted(of: session)
     }
 
     func unfollow(_ stream: UInt32, on link: IncomingConnection) {
@@ -56,8 +57,29 @@ extension IncomingLinks {
         for follower in followers.removeValue(forKey: session) ?? [] {
             guard let link = links[follower.link] else { continue }
             link.followed[follower.stream] = nil
+            delegate?.presenceArrived(nil, of: session, from: PresencePart(follower))
             link.machine.unfollow(follower.stream)
             markUnsent(link.socket)
+        }
+    }
+
+    // MARK: Presence
+
+    func received(_ presence: LinkPresence, _ stream: UInt32, on link: IncomingConnection) {
+        guard let session = link.followed[stream] else { return }
+        delegate?.presenceArrived(
+            PresentReaders(presence), of: session,
+            from: PresencePart(Follower(link: link.socket, stream: stream)))
+    }
+
+    /// Sends the followers of a session the readers at the other nodes.
+    func sendPresence(of feed: Feed) {
+        for follower in followers[feed.id] ?? [] {
+            guard let link = links[follower.link] else { continue }
+            feed.sendPresence(to: PresencePart(follower)) { present in
+                markUnsent(link.socket)
+                return link.machine.send(LinkPresence(present), on: follower.stream)
+            }
         }
     }
 
@@ -70,6 +92,7 @@ extension IncomingLinks {
     }
 
     private func removeFollower(_ follower: Follower, of session: SessionID) {
+        delegate?.presenceArrived(nil, of: session, from: PresencePart(follower))
         followers[session]?.remove(follower)
         if followers[session]?.isEmpty ?? false { followers[session] = nil }
     }

@@ -104,6 +104,7 @@ package final class IncomingLinks {
                 delegate?.requestHurried(ForwardOrigin(link.socket, stream))
             case .follow(let stream, let session): follow(session, stream, on: link)
             case .unfollow(let stream): unfollow(stream, on: link)
+            case .presence(let stream, let presence): received(presence, stream, on: link)
             case .ping(let ping): way.hear(DatabaseStanding(ping))
             case .opened: break
             }

@@ -89,6 +89,8 @@ struct FollowedStreams {
 
     subscript(stream: UInt32) -> SessionID? { byStream[stream] }
 
+    func stream(of session: SessionID) -> UInt32? { bySession[session] }
+
     /// - Returns: False if as many wait as may be followed.
     mutating func wait(for session: SessionID) -> Bool {
         guard waiting.count < OutgoingLink.followLimit else { return false }

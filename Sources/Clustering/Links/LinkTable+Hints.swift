@@ -1,6 +1,7 @@
 package import Cluster
 package import Feeds
 package import Sessions
+internal import Sockets
 internal import Storage
 internal import Wire
 
@@ -14,6 +15,33 @@ extension LinkTable: SessionHints {
         incoming.sendHints(of: session, records)
     }
     package func left(_ session: SessionID) { incoming.endHints(of: session) }
+    package func presenceChanged(_ feed: Feed) {
+        incoming.sendPresence(of: feed)
+        outgoing.sendPresence(of: feed)
+    }
+}
+
+extension PresencePart {
+    init(_ follower: Follower) { self.init(link: follower.link.token, stream: follower.stream) }
+}
+
+extension PresentReaders {
+    init(_ presence: LinkPresence) {
+        let others = Int(presence.others)
+        if let names = presence.names {
+            self.init(Set(names.map { ExactText($0) }), others: others)
+        } else {
+            self.init(count: Int(presence.count), others: others)
+        }
+    }
+}
+
+extension LinkPresence {
+    init(_ present: PresentReaders) {
+        self.init(
+            names: present.names?.map(\.text), count: UInt32(clamping: present.count),
+            others: UInt32(clamping: present.others))
+    }
 }
 
 extension LinkHint {

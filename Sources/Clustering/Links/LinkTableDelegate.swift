@@ -28,4 +28,12 @@ package protocol LinkTableDelegate: AnyObject {
     func received(_ records: CommittedRecords, of session: SessionID, from owner: Node)
     /// There are no more hints of these sessions.
     func hintsEnded(of sessions: [SessionID])
+
+    // MARK: Presence
+
+    /// Another node sends the readers of a session that this node does not know; nil: no more of
+    /// them.
+    func presenceArrived(_ present: PresentReaders?, of session: SessionID, from part: PresencePart)
+    /// Another node has to be sent the readers here.
+    func presenceIsWanted(of session: SessionID)
 }

@@ -29,6 +29,7 @@ extension OutgoingLinks {
         guard let far = followed.removeValue(forKey: session), let link = links[far],
             let stream = link.followed.remove(session)
         else { return }
+        delegate?.presenceArrived(nil, of: session, from: .owner)
         link.machine.unfollow(stream)
         markUnsent(link.socket)
     }
@@ -46,6 +47,7 @@ extension OutgoingLinks {
                 continue
             }
             link.followed.add(session, as: stream)
+            delegate?.presenceIsWanted(of: session)
         }
         markUnsent(link.socket)
     }
@@ -62,10 +64,27 @@ extension OutgoingLinks {
         delegate?.received(CommittedRecords(records), of: session, from: link.far.node)
     }
 
+    func received(_ stream: UInt32, _ presence: LinkPresence, on link: OutgoingConnection) {
+        guard let session = session(on: stream, of: link) else { return }
+        delegate?.presenceArrived(PresentReaders(presence), of: session, from: .owner)
+    }
+
+    /// Sends the owner of a followed session the readers at this node.
+    func sendPresence(of feed: Feed) {
+        guard let far = followed[feed.id], let link = links[far],
+            let stream = link.followed.stream(of: feed.id)
+        else { return }
+        feed.sendPresence(to: .owner) { present in
+            markUnsent(link.socket)
+            return link.machine.send(LinkPresence(present), on: stream)
+        }
+    }
+
     /// The other node sends no hints of the session.
     func unfollowed(_ stream: UInt32, on link: OutgoingConnection) {
         guard let session = link.followed.remove(stream: stream) else { return }
         followed[session] = nil
+        delegate?.presenceArrived(nil, of: session, from: .owner)
         delegate?.hintsEnded(of: [session])
     }
 

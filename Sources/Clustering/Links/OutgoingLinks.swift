@@ -219,6 +219,7 @@ package final class OutgoingLinks {
                 sendFollows(on: link)
             case .hint(let stream, let hint): hinted(stream, hint, on: link)
             case .records(let stream, let records): received(stream, records, on: link)
+            case .presence(let stream, let presence): received(stream, presence, on: link)
             case .unfollowed(let stream): unfollowed(stream, on: link)
             case .last: end(link, .finished)
             }

@@ -32,6 +32,12 @@ package final class EventCatalog: Sendable {
         activityPrefixes = activities.map(EventFramer.prefix)
         self.makeFold = makeFold
     }
+
+    /// Whether an event of the reactor has the name of the service's `presence`. Then its streams
+    /// have no other one: the name was given to reactors before the service used it.
+    package var hasOwnPresence: Bool {
+        (pulses + activities).firstIndex(exactly: "presence") != nil
+    }
 }
 
 /// The names of events, by which a client finds them.

@@ -34,7 +34,7 @@ package final class SharedStream {
     /// The subscribers that are on this loop for readers on other ones.
     private var remoteCount = 0
     /// On other loops. Invariant: as long as one has a reader.
-    private var replicas: [RemoteReader] = []
+    private(set) var replicas: [RemoteReader] = []
     /// The charge of the kept bytes of states, for ``payer``; nil if they are few.
     private var charge: WorkCharge?
     /// In a replica: whether the first kept event is the first of a history, its `reset`. A reader

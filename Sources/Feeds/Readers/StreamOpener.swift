@@ -73,7 +73,7 @@ package struct StreamOpener {
             return openReplaying(request, after: after)
         }
         let subscriber = Subscriber(
-            id: request.token, feed: feed, stream: stream, after: after.inHistory)
+            request, of: feed, stream: stream, after: after.inHistory)
         finish(request, subscriber, opening, wantsSnapshot, at: after, snapshot)
     }
 
@@ -98,7 +98,7 @@ package struct StreamOpener {
         loop.subscribers.countReset(.trimmed)
         opening.block = resetBlock(.trimmed, request.selection, position)
         let subscriber = Subscriber(
-            id: request.token, feed: feed, stream: stream, after: position.inHistory)
+            request, of: feed, stream: stream, after: position.inHistory)
         finish(request, subscriber, opening, true, at: position, nil)
     }
 
@@ -106,7 +106,7 @@ package struct StreamOpener {
     private func openReplaying(_ request: SubscriptionRequest, after position: Position) {
         let (stream, _) = presentStream(request.selection)
         let subscriber = Subscriber(
-            id: request.token, feed: feed, stream: stream, after: stream.framedThrough)
+            request, of: feed, stream: stream, after: stream.framedThrough)
         subscriber.catchUp(
             after: position.inHistory, of: feed, isFromStart: request.start.isStart)
         let opening = StreamOpening(isChunked: request.selection.isChunked)
@@ -152,6 +152,7 @@ package struct StreamOpener {
             opening.block = EventFramer.idBlock(after)
         }
         stream.add(subscriber)
+        feed.presence?.joined(subscriber)
         loop.replicas.examine(stream, of: feed)
         answer(.subscribed(subscriber, opening), to: request.token)
         subscriber.advance()

@@ -15,6 +15,7 @@ package struct ReplicaOpening: Sendable {
     /// The position up to which the reader has everything.
     let position: HistoryPosition
     let edition: UInt64
+    let presence: ReaderPresence?
 }
 
 /// The result of moving a reader's connection.
@@ -48,6 +49,18 @@ package struct LaggingReader: Sendable {
     let client: WorkClient?
 }
 
+/// Readers of one replica that have left.
+package struct DepartedReaders: Sendable {
+    fileprivate(set) var count = 0
+    /// Of those that have one.
+    fileprivate(set) var parts: [ReaderPresence] = []
+
+    mutating func add(_ reader: Subscriber) {
+        count += 1
+        if let part = reader.presence?.part { parts.append(part) }
+    }
+}
+
 /// A message about replicas, from one loop to another. Those to one loop arrive in order, and
 /// before the connections that are moved after them.
 package enum ReplicaMessage: Sendable {
@@ -64,6 +77,8 @@ package enum ReplicaMessage: Sendable {
     case finish(UInt64, isWhole: Bool)
     /// There is no room for what it lacks.
     case refuse(UInt64)
+    // To the same loop, with the replica's number.
+    case presence(UInt64, PresenceEvent)
 
     // To the loop of the session.
     case fetch(UInt64, LaggingReader)
@@ -72,7 +87,7 @@ package enum ReplicaMessage: Sendable {
     /// The reader has left.
     case cancel(UInt64)
     /// Readers of a replica have left.
-    case left(UInt64, readers: Int)
+    case left(UInt64, DepartedReaders)
     /// Bytes of runs have arrived.
     case received(bytes: Int)
 }
@@ -81,6 +96,7 @@ package enum ReplicaMessage: Sendable {
 final class StreamReplica {
     let opening: ReplicaOpening
     let stream: SharedStream
+    let presence = PresenceEvents()
     /// Counts the times that the shown history was void.
     private var edition: UInt64
     private unowned let table: StreamReplicas
@@ -127,5 +143,5 @@ final class StreamReplica {
     func accepted(_ subscriber: Subscriber) { table.accepted(subscriber.id, of: opening.key) }
 
     /// One of its readers has left.
-    func left(_ subscriber: Subscriber) { table.left(subscriber.id, self) }
+    func left(_ subscriber: Subscriber) { table.left(subscriber, self) }
 }

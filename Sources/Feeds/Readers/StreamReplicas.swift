@@ -59,7 +59,7 @@ package final class StreamReplicas {
     /// Those that have got a run, and have not accepted it.
     private var accepting: Set<UInt64> = []
     /// The readers that have left, and are not reported yet.
-    private var departed: [ReplicaKey: Int] = [:]
+    private var departed: [ReplicaKey: DepartedReaders] = [:]
     /// The bytes that have arrived from each loop, and are not reported yet.
     private var received: [Int: Int] = [:]
 
@@ -145,10 +145,20 @@ package final class StreamReplicas {
         for remote in remotes { remote.subscriber?.resume() }
     }
 
-    private func remove(_ readers: Int, of number: UInt64) {
+    private func remove(_ departed: DepartedReaders, of number: UInt64) {
         guard let replica = byNumber[number] else { return }
-        replica.readers -= readers
+        replica.readers -= departed.count
+        replica.watching -= departed.parts.count { $0.getsEvents }
+        replica.subscriber?.feed?.presence?.left(departed)
         if replica.readers <= 0 { remove(replica, number) }
+    }
+
+    /// Sends the presence of a session to the readers of a stream on other loops.
+    func show(_ event: PresenceEvent, on stream: SharedStream) {
+        for replica in stream.replicas where replica.watching > 0 {
+            guard case .replica(let number) = replica.kind else { continue }
+            post(.presence(number, event), to: replica.loop)
+        }
     }
 
     private func remove(_ replica: RemoteReader, _ number: UInt64) {
@@ -203,7 +213,7 @@ package final class StreamReplicas {
         guard !isAtRest else { return }
         sendChanged()
         lastRun = nil
-        for (key, readers) in departed { post(.left(key.number, readers: readers), to: key.loop) }
+        for (key, readers) in departed { post(.left(key.number, readers), to: key.loop) }
         departed = [:]
         if !outbox.isEmpty {
             for (loop, messages) in outbox { send(messages, loop) }
@@ -268,7 +278,8 @@ package final class StreamReplicas {
     ) -> Bool {
         guard !ReaderToken.isRelay(subscriber.id) else { return false }
         if subscriber.isPending { subscriber.deliverPending() }
-        guard subscriber.isAtRest else { return false }
+        // An event that the replica was sent before comes too early for it.
+        guard subscriber.isAtRest, !(subscriber.presence?.lacksEvent ?? false) else { return false }
         let stream = subscriber.stream
         let replica =
             stream.replica(on: loop) ?? begin(stream, of: feed, on: loop)
@@ -277,9 +288,12 @@ package final class StreamReplicas {
         guard let other = replica.subscriber, other.isAtRest, !other.isPending else { return false }
         let opening = ReplicaOpening(
             key: ReplicaKey(loop: home.loop, number: number), selection: stream.selection,
-            position: stream.framedThrough, edition: replica.edition)
+            position: stream.framedThrough, edition: replica.edition,
+            presence: subscriber.presence?.part)
         switch output.move(subscriber, to: loop, opening) {
-        case .moved: replica.readers += 1
+        case .moved:
+            replica.readers += 1
+            if opening.presence?.getsEvents ?? false { replica.watching += 1 }
         case .lost: break
         case .refused: return false
         }
@@ -312,17 +326,19 @@ package final class StreamReplicas {
     ) -> Subscriber {
         let replica = joined[opening.key] ?? StreamReplica(opening, feeds.subscribers, self)
         joined[opening.key] = replica
-        let subscriber = Subscriber(id: token, replica: replica, output: feeds.output)
+        let subscriber = Subscriber(
+            id: token, replica: replica, output: feeds.output, opening.presence)
         replica.stream.add(subscriber)
+        if let reader = subscriber.presence { replica.presence.add(subscriber, reader) }
         return subscriber
     }
 
     /// A reader of a replica has left.
-    func left(_ token: UInt64, _ replica: StreamReplica) {
-        let key = replica.opening.key
+    func left(_ subscriber: Subscriber, _ replica: StreamReplica) {
+        let (key, token) = (replica.opening.key, subscriber.id)
         if fetching.removeValue(forKey: token) != nil { post(.cancel(token), to: key.loop) }
         accepting.remove(token)
-        departed[key, default: 0] += 1
+        departed[key, default: DepartedReaders()].add(subscriber)
         guard replica.stream.isUnused, joined[key] === replica else { return }
         joined[key] = nil
     }
@@ -368,7 +384,9 @@ package final class StreamReplicas {
             case .cancel(let token):
                 guard let remote = lagging[LagKey(loop: loop, token: token)] else { continue }
                 remove(remote, lagging: token)
-            case .left(let number, let readers): remove(readers, of: number)
+            case .presence(let number, let event):
+                replica(number, of: loop)?.presence.show(event, feeds.presence)
+            case .left(let number, let departed): remove(departed, of: number)
             case .received(let bytes):
                 unreceived[loop] = max(0, (unreceived[loop] ?? 0) - bytes)
                 resumeBlocked(on: loop)

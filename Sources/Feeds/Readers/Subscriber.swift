@@ -50,6 +50,8 @@ package final class Subscriber {
 
     /// Whether it is in the loop's ``PendingDeliveries``.
     var isPending = false
+    /// Nil for a reader without a name that gets no `presence` events.
+    let presence: PresenceReader?
     private let way: Way
 
     private enum Way {
@@ -77,9 +79,13 @@ package final class Subscriber {
     package var isChunked: Bool { stream.selection.isChunked }
 
     /// - Parameter position: that of the reader, which the stream covers.
-    init(id: UInt64, feed: Feed, stream: SharedStream, after position: HistoryPosition) {
-        self.id = id
+    init(
+        _ request: SubscriptionRequest, of feed: Feed, stream: SharedStream,
+        after position: HistoryPosition
+    ) {
+        id = request.token
         self.feed = feed
+        presence = feed.reader(request.presence)
         self.output = feed.loop.output
         self.stream = stream
         way = .connection
@@ -87,8 +93,11 @@ package final class Subscriber {
     }
 
     /// A subscriber that has everything, on another loop than its session.
-    init(id: UInt64, replica: StreamReplica, output: any ReaderOutput) {
+    init(
+        id: UInt64, replica: StreamReplica, output: any ReaderOutput, _ part: ReaderPresence?
+    ) {
         self.id = id
+        presence = part.map { PresenceReader($0, replica.presence) }
         self.output = output
         way = .replica(replica)
         stream = replica.stream
@@ -103,6 +112,7 @@ package final class Subscriber {
     ///   - state: nil: it has everything.
     init(_ remote: RemoteReader, feed: Feed?, stream: SharedStream, _ state: State? = nil) {
         id = ReaderToken.remote
+        presence = nil
         self.feed = feed
         output = remote
         way = .remote(remote)
@@ -205,7 +215,7 @@ package final class Subscriber {
     /// The reader continues on another loop, at the same offset.
     ///
     /// - Precondition: it is at rest.
-    func moveAway() { leave() }
+    func moveAway() { leave(isMoving: true) }
 
     /// Closes the connection with a problem, because there is no room for the bytes of this reader.
     func refuse() {
@@ -236,6 +246,7 @@ package final class Subscriber {
             newest.bytes.span.extracting(last: missing), to: id)
         state = .live(offset + accepted)
         isBlocked = accepted < missing
+        if presence != nil { showPresence() }
     }
 
     /// Whether the reader is live, accepts bytes, and has not got all of them.
@@ -258,8 +269,18 @@ package final class Subscriber {
     }
 
     private func deliver() {
-        guard !isBlocked, case .live(let offset) = state, offset < stream.end else { return }
-        state = .live(write(from: offset))
+        guard !isBlocked, case .live(let offset) = state else { return }
+        if offset < stream.end { state = .live(write(from: offset)) }
+        if presence != nil { showPresence() }
+    }
+
+    /// Writes the `presence` event that the reader lacks. While the reader lacks other events, it
+    /// may be within one of them, so it gets those first.
+    func showPresence() {
+        guard let presence, !isBlocked, unsent.isEmpty, hasAll || isAhead,
+            let event = presence.takeEvent(isChunked: isChunked)
+        else { return }
+        _ = send(event)
     }
 
     /// Writes until the connection accepts no more bytes or all are written.
@@ -275,7 +296,8 @@ package final class Subscriber {
                 state = .draining(write(from: offset))
                 if case .draining(let offset) = state, offset >= stream.end, !isBlocked { finish() }
                 return
-            case .ahead, .stranded, .ended: return
+            case .ahead: return showPresence()
+            case .stranded, .ended: return
             }
         }
     }
@@ -465,12 +487,15 @@ package final class Subscriber {
         output.finish(self)
     }
 
-    private func leave() {
+    private func leave(isMoving: Bool = false) {
         if case .catchingUp(let catchUp) = state { catchUp.end() }
         state = .ended
         isPending = false
         unsent = UnsentBytes()
-        if stream.remove(self) { replica?.left(self) }
+        guard stream.remove(self) else { return }
+        if let presence { presence.events.remove(self, presence) }
+        if !isMoving, !isRemote { feed?.presence?.left(presence?.part) }
+        replica?.left(self)
     }
 
     // MARK: A replica, on the loop of its readers

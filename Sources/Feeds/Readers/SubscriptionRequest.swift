@@ -34,8 +34,13 @@ package struct SubscriptionRequest {
     /// Whether the journal has confirmed, since the request, that no other node has continued the
     /// session.
     package var isConfirmed = false
+    /// Nil: the reader has no name, and gets no `presence` events.
+    package var presence: ReaderPresence?
 
-    package init(token: UInt64, selection: Selection, start: Start) {
+    package init(
+        token: UInt64, selection: Selection, start: Start, presence: ReaderPresence? = nil
+    ) {
+        self.presence = presence
         self.token = token
         self.selection = selection
         self.start = start

@@ -14,17 +14,38 @@ public struct ClientConfiguration: Sendable {
     public var outbox: ClientOutbox
     /// The transport. Default: `CurlTransport` on Linux, `URLSessionTransport` on Apple platforms.
     public var transport: (any ClientTransport)?
+    /// Whether the client is present in the sessions that it follows. Default: `.off`.
+    public var presence: PresenceOption
     /// The bounds and times of the machine.
     package var limits = ClientLimits()
 
     /// The settings of a client.
     public init(
         credential: CredentialFunction? = nil, outbox: ClientOutbox = .memory,
-        transport: (any ClientTransport)? = nil
+        transport: (any ClientTransport)? = nil, presence: PresenceOption = .off
     ) {
+        self.presence = presence
         self.credential = credential
         self.outbox = outbox
         self.transport = transport
+    }
+}
+
+/// Whether a client is present in the sessions that it follows, and gets who else is.
+public enum PresenceOption: Hashable, Sendable {
+    case off
+    /// The client gets ``RemoteSession/presence``, and counts among those without a name.
+    case watching
+    /// The same, with a name: 1 to 64 bytes of UTF-8 without control characters. With tokens it
+    /// must be the subject of the token; the service refuses the sessions with any other name.
+    case named(String)
+
+    var machineValue: ClientPresence {
+        switch self {
+        case .off: .off
+        case .watching: .watching
+        case .named(let name): .named(name)
+        }
     }
 }
 

@@ -46,7 +46,8 @@ final class ClientDriver: Sendable {
                     server: server, outbox: saved.outbox,
                     asksForCredentials: configuration.credential != nil,
                     keepsStates: outbox.keepsStates, savesChanges: outbox.savesChanges,
-                    limits: limits, using: SystemRandomNumberGenerator()),
+                    presence: configuration.presence.machineValue, limits: limits,
+                    using: SystemRandomNumberGenerator()),
                 savedStates: saved.states))
         let (stream, signals) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.signals = signals

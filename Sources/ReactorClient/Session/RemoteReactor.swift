@@ -36,6 +36,12 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
     /// The present status, then each change.
     public var statuses: ReactorStream<LinkStatus> { get async { await session.statuses } }
 
+    /// As ``RemoteSession/presence``.
+    public var presence: Presence? { get async { await session.presence } }
+
+    /// As ``RemoteSession/presences``.
+    public var presences: ReactorStream<Presence> { get async { await session.presences } }
+
     /// The number of this session's actions that are not done.
     public var pending: Int { session.pending }
 

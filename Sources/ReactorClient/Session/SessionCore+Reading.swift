@@ -81,6 +81,13 @@ extension SessionCore {
         return stream
     }
 
+    func presences(_ limit: Int) -> ReactorStream<Presence> {
+        let (stream, feed) = ReactorStream<Presence>.make(buffer: limit)
+        if let presence { _ = feed.push(presence) }
+        register(feed) { $0.presence = { feed.push($0) } }
+        return stream
+    }
+
     private func pulses<Value: Sendable>(
         _ name: String, _ limit: Int, present: @escaping (State) -> Value?,
         decode: @escaping ([UInt8]) -> Value?

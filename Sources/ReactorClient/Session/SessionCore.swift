@@ -23,6 +23,8 @@ actor SessionCore<
     /// A `reset` has come, and no state after it.
     private var isResetting = false
     private(set) var isOver = false
+    /// The newest one; nil: none has come.
+    private(set) var presence: Presence?
     private var link = MachineLinkStatus.idle
     private let clock: DriverClock
     private let published = PublishedStatus()
@@ -63,6 +65,7 @@ actor SessionCore<
                 isResetting = true
                 versions.forget()
                 report(.reset(reason: reason))
+            case .presence(let data): receivePresence(data)
             case .ended(let reason): report(.ended(EndReason(reason)))
             case .status(let status): publish(status.link)
             case .outcome(_, .applied(let receipt)):
@@ -177,6 +180,12 @@ actor SessionCore<
         readers.report(event)
     }
 
+    private func receivePresence(_ data: [UInt8]) {
+        guard let known = try? JSON.decode(SentPresence.self, from: data).presence else { return }
+        presence = known
+        readers.report(known)
+    }
+
     // MARK: Status
 
     private func publish(_ status: MachineLinkStatus) {
@@ -238,6 +247,15 @@ actor SessionCore<
     }
 
     func forget(_ reader: UInt64) { readers.remove(reader) }
+}
+
+/// Who is present, as the service sends it.
+private struct SentPresence: Decodable {
+    let present: [String]?
+    let count: Int?
+    let others: Int
+
+    var presence: Presence { Presence(present: present ?? [], count: count, others: others) }
 }
 
 /// The properties that any thread can read.

@@ -1,3 +1,5 @@
+internal import Reactors
+
 struct SessionReaders<State: Sendable, Activity: Sendable> {
     /// Each returns whether its reader still reads and is not behind.
     struct Reader {
@@ -5,6 +7,7 @@ struct SessionReaders<State: Sendable, Activity: Sendable> {
         var activity: ((Activity) -> Bool)?
         var event: ((RemoteEvent<State, Activity>) -> Bool)?
         var status: ((LinkStatus) -> Bool)?
+        var presence: ((Presence) -> Bool)?
         var pulse: PulseReader<State>?
         let finish: () -> Void
     }
@@ -28,6 +31,7 @@ struct SessionReaders<State: Sendable, Activity: Sendable> {
 
     mutating func show(_ state: State) { push { $0.shown?(state) } }
     mutating func report(_ status: LinkStatus) { push { $0.status?(status) } }
+    mutating func report(_ presence: Presence) { push { $0.presence?(presence) } }
     mutating func report(_ event: RemoteEvent<State, Activity>) { push { $0.event?(event) } }
     mutating func report(_ activity: Activity) { push { $0.activity?(activity) } }
 

@@ -99,7 +99,8 @@ package struct RelayOpening: Sendable {
 /// The part of a session that a stream of several shows.
 package enum RelayChoice {
     /// - Parameter knownPulses: the pulses that the request names and the session's reactor has.
-    case events(any ReadableSession, Selection, knownPulses: [String])
+    case events(
+        any ReadableSession, Selection, knownPulses: [String], presence: ReaderPresence? = nil)
     case end(StreamEndReason)
     /// The session cannot be read now.
     case problem(RelayProblem)

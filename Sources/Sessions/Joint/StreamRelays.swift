@@ -87,7 +87,7 @@ package final class StreamRelays {
         switch relay.request.choose(relay.request.session, found) {
         case .end(let reason): end(relay, .over(reason))
         case .problem(let problem): end(relay, .problem(problem))
-        case .events(let session, let selection, let knownPulses):
+        case .events(let session, let selection, let knownPulses, let presence):
             relay.reportPulses(knownPulses)
             change(relay)
             var selection = selection
@@ -96,7 +96,8 @@ package final class StreamRelays {
             selection.isChunked = true
             session.subscribe(
                 SubscriptionRequest(
-                    token: relay.token, selection: selection, start: relay.request.start))
+                    token: relay.token, selection: selection, start: relay.request.start,
+                    presence: presence))
         }
     }
 

@@ -190,7 +190,8 @@ private final class LinkEnd: LoopHandler {
                 switch event {
                 case .opened: note("opened")
                 case .ping(let ping): note("ping \(ping.era)")
-                case .answer, .moved, .last, .hint, .records, .unfollowed: note("\(event)")
+                case .answer, .moved, .last, .hint, .records, .presence, .unfollowed:
+                    note("\(event)")
                 }
             }
         } catch {

@@ -30,6 +30,10 @@ extension LinkLoop {
     func hinted(_ session: SessionID, at end: CommittedEnd) {}
     func received(_ records: CommittedRecords, of session: SessionID, from owner: Node) {}
     func hintsEnded(of sessions: [SessionID]) {}
+    func presenceArrived(
+        _ present: PresentReaders?, of session: SessionID, from part: PresencePart
+    ) {}
+    func presenceIsWanted(of session: SessionID) {}
 
     // MARK: LoopHandler
 

@@ -57,6 +57,9 @@ private func rewritten(_ frame: LinkFrame) -> LinkFrame? {
     case .records:
         guard let records = try? LinkRecords(frame) else { return nil }
         records.append(stream: frame.stream, to: &bytes)
+    case .presence:
+        guard let presence = try? LinkPresence(frame) else { return nil }
+        presence.append(stream: frame.stream, to: &bytes)
     case .hello, .challenge, .proof, .gone, .last, .hurry, .unfollow: return nil
     }
     return readFrames(bytes, payloadLimit: 100_000).frames.first

@@ -127,7 +127,8 @@ private final class DiallingPeer: Sendable {
                 switch event {
                 case .answer(stream, let present): (isDone, answer) = (true, present)
                 case .moved(stream, _): isDone = true
-                case .opened, .answer, .moved, .ping, .last, .hint, .records, .unfollowed:
+                case .opened, .answer, .moved, .ping, .last, .hint, .records, .presence,
+                    .unfollowed:
                     break
                 }
             }

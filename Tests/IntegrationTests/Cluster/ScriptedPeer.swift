@@ -149,6 +149,7 @@ private final class PeerEnd: LoopHandler {
                     return
                 }
             case .unfollow: note("unfollow")
+            case .presence: break
             case .opened: if saysItsDatabase { link.send(ping) }
             case .hurry, .ping: break
             }

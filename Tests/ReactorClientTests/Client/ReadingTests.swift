@@ -48,6 +48,19 @@ struct ReadingTests {
         await rig.client.close()
     }
 
+    @Test func `presence is the newest that the server has sent`() async throws {
+        let rig = try Rig(ClientConfiguration(presence: .watching))
+        let (room, stream) = try await rig.room()
+        #expect(await room.presence == nil)
+        var all = Reading(await room.presences)
+        stream.send("event: presence\ndata: {\"present\":[\"ada\"],\"others\":2}\n\n")
+        #expect(try await all.next() == Presence(present: ["ada"], others: 2))
+        stream.send("event: presence\ndata: {\"count\":101,\"others\":0}\n\n")
+        #expect(try await all.next() == Presence(count: 101))
+        #expect(await room.presence == Presence(present: [], count: 101, others: 0))
+        await rig.client.close()
+    }
+
     @Test func `after a reset the present value of a pulse comes once more`() async throws {
         let rig = try Rig()
         let (room, stream) = try await rig.room(tally(0, note: "old"))

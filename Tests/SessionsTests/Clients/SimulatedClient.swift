@@ -142,6 +142,7 @@ final class SimulatedClient {
         case .event(let event): receive(event, session)
         case .shown(let change): views[session]?.projection.show(change)
         case .reset: views[session]?.place = nil
+        case .presence: blame("nobody has asked who is present")
         case .ended(let reason):
             views[session]?.hasEnded = true
             views[session]?.place = nil

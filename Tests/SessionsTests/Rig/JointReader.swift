@@ -97,12 +97,15 @@ final class JointReader {
     let forbidden: Set<SessionID>
     let idsAreOwn: Bool
     let client: WorkClient?
+    let presence: ReaderPresence?
     private(set) var connections: [Connection] = []
 
     init(
         _ sessions: [String], _ selection: Selection = .everything, pulses: [String] = [],
-        forbidden: [String] = [], idsAreOwn: Bool = false, client: WorkClient? = nil
+        forbidden: [String] = [], idsAreOwn: Bool = false, client: WorkClient? = nil,
+        presence: ReaderPresence? = nil
     ) {
+        self.presence = presence
         self.sessions = sessions.compactMap { SessionID($0) }
         self.selection = selection
         self.pulses = pulses
@@ -134,13 +137,13 @@ final class JointReader {
             ?? StreamVector(count: sessions.count)
         if vector?.isOver ?? false { return nil }
         let selection = selection
-        let named = pulses
+        let (named, presence) = (pulses, presence)
         let connection = Connection(
             rig,
             JointStream.Request(
                 sessions: sessions, vector: vector, start: start, idsAreOwn: idsAreOwn,
                 pulses: pulses, forbidden: forbidden, client: client
-            ) { _, found in Self.choose(found, selection, named) },
+            ) { _, found in Self.choose(found, selection, named, presence) },
             after: after, capacity: capacity, isChunked: connections.count.isMultiple(of: 2))
         // Before the request, which may be answered at once.
         connections.append(connection)
@@ -149,11 +152,12 @@ final class JointReader {
     }
 
     private static func choose(
-        _ found: SessionLookup, _ selection: Selection, _ named: [String]
+        _ found: SessionLookup, _ selection: Selection, _ named: [String],
+        _ presence: ReaderPresence?
     ) -> RelayChoice {
         switch found {
-        case .session(let session): events(of: session, selection, named)
-        case .copy(let copy): events(of: copy, selection, named)
+        case .session(let session): events(of: session, selection, named, presence)
+        case .copy(let copy): events(of: copy, selection, named, presence)
         case .ended: .end(.deleted)
         case .nothing, .notInMemory: .end(.unknown)
         case .quarantined, .unreadable, .noRoom, .overBudget, .elsewhere, .noNode:
@@ -162,11 +166,13 @@ final class JointReader {
     }
 
     private static func events(
-        of session: any ReadableSession, _ selection: Selection, _ named: [String]
+        of session: any ReadableSession, _ selection: Selection, _ named: [String],
+        _ presence: ReaderPresence?
     ) -> RelayChoice {
         .events(
             session, selection,
-            knownPulses: named.filter { session.registration.pulses.contains($0) })
+            knownPulses: named.filter { session.registration.pulses.contains($0) },
+            presence: presence)
     }
 }
 

@@ -79,7 +79,7 @@ struct Reader {
             if bytes.isEmpty, connection.after == nil { continue }
             place = connection.after.flatMap { Self.place(after: $0, in: all) }
             if place == nil, let id = Self.primed(bytes) { place = Self.place(after: id, in: all) }
-            for heard in rig.transcript(connection.token).events {
+            for heard in rig.transcript(connection.token).events where heard.name != "presence" {
                 if isOver, heard.name == "end" { continue }
                 #expect(heard.name != "reset" || mayReset, comment)
                 guard let heard = whole(heard, &state) else {

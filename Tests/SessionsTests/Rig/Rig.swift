@@ -22,6 +22,8 @@ final class Rig {
     /// Whether the end of a round leaves deliveries to later ones, as a loop does.
     private let defersDeliveries: Bool
     private(set) var lastToken: UInt64 = 0
+    /// The part of a reader that is given none.
+    var presence: (_ token: UInt64) -> ReaderPresence? = { _ in nil }
 
     /// - Parameters:
     ///   - slow: every commit waits for the test.
@@ -271,11 +273,14 @@ final class Rig {
     func subscribe(
         _ session: any ReadableSession, _ selection: Selection = .allPulses,
         _ start: SubscriptionRequest.Start = .snapshot, capacity: Int? = nil,
-        for token: UInt64? = nil
+        for token: UInt64? = nil, presence: ReaderPresence? = nil
     ) -> UInt64 {
         let token = token ?? nextToken()
         if let capacity { output.setCapacity(capacity, of: token) }
-        session.subscribe(SubscriptionRequest(token: token, selection: selection, start: start))
+        session.subscribe(
+            SubscriptionRequest(
+                token: token, selection: selection, start: start,
+                presence: presence ?? self.presence(token)))
         return token
     }
 

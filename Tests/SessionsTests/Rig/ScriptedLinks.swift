@@ -14,13 +14,14 @@ final class ScriptedLinks {
         case hint(SessionID, CommittedEnd)
         case records(SessionID, CommittedRecords)
         case end(SessionID)
+        case presence(SessionID, PresentReaders)
         case part(PartLetter)
 
         /// Whether a link that is made again may carry it once more.
         var mayComeTwice: Bool {
             switch self {
             case .part: false
-            case .follow, .unfollow, .hint, .records, .end: true
+            case .follow, .unfollow, .hint, .records, .end, .presence: true
             }
         }
     }
@@ -48,10 +49,12 @@ final class ScriptedLinks {
             unfollow(session)
             asked[session] = owner
             send(.follow(session), to: owner)
+            table.sendPresence(of: session)
         }
 
         func unfollow(_ session: SessionID) {
             guard let owner = asked.removeValue(forKey: session) else { return }
+            table.receivePresence(nil, of: session, from: .owner)
             send(.unfollow(session), to: owner)
         }
 
@@ -70,8 +73,27 @@ final class ScriptedLinks {
 
         func left(_ session: SessionID) {
             for follower in (followers.removeValue(forKey: session) ?? []).ordered {
+                table.receivePresence(nil, of: session, from: part(follower))
                 send(.end(session), to: follower)
             }
+        }
+
+        func presenceChanged(_ feed: Feed) {
+            for follower in followers[feed.id, default: []].ordered {
+                feed.sendPresence(to: part(follower)) {
+                    send(.presence(feed.id, $0), to: follower)
+                    return true
+                }
+            }
+            guard let owner = asked[feed.id] else { return }
+            feed.sendPresence(to: .owner) {
+                send(.presence(feed.id, $0), to: owner)
+                return true
+            }
+        }
+
+        func part(_ follower: Node) -> PresencePart {
+            PresencePart(link: UInt64(follower.number), stream: 1)
         }
 
         private func send(_ letter: Letter, to node: Node) {
@@ -86,10 +108,24 @@ final class ScriptedLinks {
                 }
                 followers[session, default: []].insert(node)
                 send(.hint(session, end), to: node)
-            case .unfollow(let session): followers[session]?.remove(node)
+                table.sendPresence(of: session)
+            case .unfollow(let session):
+                if followers[session]?.remove(node) != nil {
+                    table.receivePresence(nil, of: session, from: part(node))
+                }
+            case .presence(let session, let present):
+                if asked[session] == node {
+                    table.receivePresence(present, of: session, from: .owner)
+                } else if followers[session]?.contains(node) ?? false {
+                    table.receivePresence(present, of: session, from: part(node))
+                }
             case .hint(let session, let end): table.hint(session, at: end)
             case .records(let session, let records): table.receive(session, records, from: node)
-            case .end(let session): table.hintsEnded(of: [session])
+            case .end(let session):
+                if asked[session] == node {
+                    table.receivePresence(nil, of: session, from: .owner)
+                }
+                table.hintsEnded(of: [session])
             case .part(let letter): links.parts?(letter, node, self.node)
             }
         }
@@ -132,9 +168,14 @@ final class ScriptedLinks {
         for other in Set(ends.keys).ordered {
             guard let end = ends[other] else { continue }
             let sessions = end.asked.filter { $0.value == node }.keys.sorted { $0.text < $1.text }
-            for session in sessions { end.asked[session] = nil }
+            for session in sessions {
+                end.asked[session] = nil
+                end.table.receivePresence(nil, of: session, from: .owner)
+            }
             end.table.hintsEnded(of: sessions)
-            for session in end.followers.keys { end.followers[session]?.remove(node) }
+            for session in end.followers.keys where end.followers[session]?.remove(node) != nil {
+                end.table.receivePresence(nil, of: session, from: end.part(node))
+            }
         }
         ends[node]?.followers = [:]
         broke?(node)
@@ -151,7 +192,7 @@ final class ScriptedLinks {
         guard let end = ends[post.to] else { return nil }
         switch post.letter {
         case .hint, .records: hinted += 1
-        case .follow, .unfollow, .end, .part: break
+        case .follow, .unfollow, .end, .part, .presence: break
         }
         end.receive(post.letter, from: post.from)
         return post.to

@@ -18,7 +18,10 @@ extension WholeLife {
             .everything, .allPulses, .allStates, Selection(pulses: .max, activities: true),
         ]
         let selection = selections.randomElement(using: &generator) ?? .everything
-        joints.append(JointReader(names.shuffled(using: &generator), selection))
+        joints.append(
+            JointReader(
+                names.shuffled(using: &generator), selection,
+                presence: ReaderPresence(name: nil, getsEvents: true)))
         connect(joints[joints.count - 1])
     }
 

@@ -92,7 +92,8 @@ extension WholeLife {
         var truths: [String: Truth] = [:]
         for connection in reader.connections {
             var walk = GenerationWalk(after: connection.after, reader.selection)
-            for heard in rig.transcript(connection.token).events where heard.name != "end" {
+            for heard in rig.transcript(connection.token).events
+            where heard.name != "end" && heard.name != "presence" {
                 if walk.skips(heard) { continue }
                 guard let generation = Position(heard.id)?.generation.text else {
                     return blame("\(id): \(heard) without a position")

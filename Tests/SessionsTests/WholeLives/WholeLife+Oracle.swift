@@ -111,6 +111,7 @@ extension WholeLife {
             passAllTime()
             await settle()
         }
+        checkPresence()
         lookAtAnswers()
         for token in unanswered() {
             blame("no answer to \(String(describing: requests[token]))")

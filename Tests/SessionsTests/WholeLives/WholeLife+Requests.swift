@@ -11,7 +11,7 @@ extension WholeLife {
     enum Operation: String, CaseIterable {
         case listReactors, createSession, listSessions, putSession, readSession, deleteSession
         case postActions, streamPulses, streamActivities, streamStates, streamEvents, readLog
-        case streamSessions, readRuntime, putStub, readStub, publishTopic
+        case streamSessions, readRuntime, readPresence, putStub, readStub, publishTopic
         case createTicket, setCookie, removeCookie
         case livez, readyz, metrics, openapi, home, console, consoleFile
         case client, clientFile, clientOutbox, clientHook, demo, demoFile
@@ -40,6 +40,7 @@ extension WholeLife {
         case .readLog: if chance(1, in: 4) { stream(operation, id) } else { page(id) }
         case .streamSessions: streamSessions(id)
         case .readRuntime: readRuntime(id)
+        case .readPresence: readPresence(id)
         case .putStub: putStub()
         case .readStub: reach(id, Request(operation: operation, id: id)) { $0.readStub(for: $1) }
         case .listSessions: list()
@@ -232,6 +233,13 @@ extension WholeLife {
             case .absent(let found):
                 if let session = session(found, for: token) { blame("\(session.id) is absent") }
             }
+        }
+    }
+
+    private func readPresence(_ id: String) {
+        reach(id, Request(operation: .readPresence, id: id)) { [self] session, token in
+            said[token] = .present
+            checkPresent(session.feed)
         }
     }
 

@@ -63,6 +63,7 @@ extension WholeLife {
     func tick() {
         for _ in 0..<Int.random(in: 1...6, using: &generator) {
             rig.table.tick()
+            rig.clock.uptime += 700
             if chance(1, in: 2) { rig.settleAll() }
         }
     }
@@ -162,6 +163,7 @@ extension WholeLife {
             after: rig, registrations: registrations, retention: retention, remembered: 2,
             owners: owners, bounds)
         rig.clock.milliseconds = time
+        rig.presence = Self.part
         if scope.hasTasks { rig.table.topics.begin(["news"]) }
         for index in readers.indices { connect(index) }
         for joint in joints { connect(joint) }

@@ -81,7 +81,7 @@ final class WholeLife {
     /// A reply that does not come from a session.
     enum Said {
         case ended, nothing, unreadable, refused, list([String])
-        case quarantined, deleted, notDeleted, asleep
+        case quarantined, deleted, notDeleted, asleep, present
     }
 
     let seed: UInt64
@@ -98,6 +98,8 @@ final class WholeLife {
     var mayOwnMore = false
     let registrations: [Registration]
     var timersFired = 0
+    /// Readers whose last event had the names of the connected ones.
+    var presenceSeen = 0
 
     /// Every id under which a session was or may have been created.
     var ids = ["s", "t"]
@@ -187,6 +189,7 @@ final class WholeLife {
         rig = Rig(
             slow: true, answers: scope.hasArchive, rules: scope.rules, registrations: registrations,
             retention: retention, remembered: 2, owners: owners, bounds)
+        rig.presence = Self.part
         rig.journal.setLate(true)
         if scope.hasTasks {
             ids += ["p", "p--a"]
@@ -251,7 +254,7 @@ final class WholeLife {
             (.streamActivities, 1), (.streamStates, 3), (.streamEvents, 2), (.putSession, 2),
             (.createSession, 2), (.deleteSession, 2), (.putStub, 1), (.readStub, 1),
             (.listSessions, 1), (.publishTopic, scope.hasTasks ? 10 : 2), (.metrics, 1),
-            (.readyz, 1), (.readRuntime, 3), (.streamSessions, 3),
+            (.readyz, 1), (.readRuntime, 2), (.readPresence, 1), (.streamSessions, 3),
         ]
         var number = Int.random(in: 0..<weights.reduce(0) { $0 + $1.1 }, using: &generator)
         for (operation, weight) in weights {

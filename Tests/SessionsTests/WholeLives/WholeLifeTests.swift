@@ -94,6 +94,16 @@ struct WholeLifeTests {
         #expect(fired > 60)
     }
 
+    @Test func `readers see each other in these lives`() async throws {
+        var seen = 0
+        for seed in 0..<20 as Range<UInt64> {
+            let life = try WholeLife(seed: seed)
+            try await life.live(steps: 200)
+            seen += life.presenceSeen
+        }
+        #expect(seen > 40)
+    }
+
     @Test(arguments: ScriptedEnds.Rules.each)
     func `a journal that breaks a rule breaks a promise`(_ rule: ScriptedEnds.Rules) async throws {
         let scope = WholeLife.Scope(rules: .all.subtracting(rule))

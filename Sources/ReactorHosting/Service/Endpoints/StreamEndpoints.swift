@@ -51,7 +51,8 @@ extension StreamEndpoint {
         selection.isChunked = request.head.minorVersion > 0
         session.subscribe(
             SubscriptionRequest(
-                token: connection.token, selection: selection, start: query.start))
+                token: connection.token, selection: selection, start: query.start,
+                presence: query.presence))
         return nil
     }
 }

@@ -50,7 +50,8 @@ extension JointQuery {
             forbidden = Set(sessions.filter { !grants.permits(session: $0.text) })
         }
         let chooser = JointChooser(
-            kinds: kinds, asPatches: form == .patches, pulses: pulses, access: access)
+            kinds: kinds, asPatches: form == .patches, pulses: pulses, access: access,
+            presence: presence)
         return JointStream.Request(
             sessions: sessions, vector: vector, start: start, idsAreOwn: idsAreOwn,
             pulses: pulses, forbidden: forbidden, client: client,
@@ -66,6 +67,7 @@ struct JointChooser: Sendable {
     /// The pulses that the request names; empty for all pulses.
     let pulses: [String]
     let access: Access?
+    var presence: ReaderPresence?
 
     func choose(_ id: SessionID, _ found: SessionLookup) -> RelayChoice {
         let target = SessionTarget(id: id, found: found, access: access)
@@ -86,7 +88,15 @@ struct JointChooser: Sendable {
             pulses: kinds.pulses ? chosen.bits : 0, wantsPulses: kinds.pulses,
             activities: kinds.activities, states: kinds.states ? .whole : .none)
         selection.asPatches = asPatches
-        return .events(session, selection, knownPulses: chosen.known)
+        return .events(
+            session, selection, knownPulses: chosen.known,
+            presence: presence(in: session.registration))
+    }
+
+    /// A reactor with an event `presence` of its own sends only that one.
+    private func presence(in reactor: Registration) -> ReaderPresence? {
+        guard let presence, reactor.events.hasOwnPresence else { return presence }
+        return presence.name.map { ReaderPresence(name: $0, getsEvents: false) }
     }
 }
 

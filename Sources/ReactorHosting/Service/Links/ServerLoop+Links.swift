@@ -138,6 +138,12 @@ extension ServerLoop: PartLinks {
 
     func hintsEnded(of ids: [SessionID]) { sessions.hintsEnded(of: ids) }
 
+    func presenceArrived(
+        _ present: PresentReaders?, of session: SessionID, from part: PresencePart
+    ) { sessions.receivePresence(present, of: session, from: part) }
+
+    func presenceIsWanted(of session: SessionID) { sessions.sendPresence(of: session) }
+
     /// Closes the links, because the server ends. First ends the parts' actions that wait for them.
     func closeLinks() {
         for each in socketless { each.endPart() }

@@ -19,6 +19,8 @@ final class ServerLoop: LoopHandler {
     var socketless: [HTTPConnection] = []
     /// When the loop next looks for timers of sessions that are due.
     private var timerLook: LoopInstant?
+    /// The time of the next round for presence.
+    private var presenceLook: Int64?
 
     init(
         index: Int, service: Service, peers: Peers, loop: EventLoop<ServerLoop>,
@@ -135,6 +137,7 @@ final class ServerLoop: LoopHandler {
     private static let handover: UInt64 = 5
     private static let timers: UInt64 = 6
     private static let readers: UInt64 = 7
+    private static let presence: UInt64 = 8
 
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
@@ -149,6 +152,8 @@ final class ServerLoop: LoopHandler {
             return sessions.fireTimers()
         }
         if token == FollowedLists.timer { return resources.lists.look() }
+        // The end of the round does the work.
+        if token == Self.presence { return presenceLook = nil }
         if token == Self.readers {
             sessions.expiry.postponeRead()
             return setReaders()
@@ -203,6 +208,13 @@ final class ServerLoop: LoopHandler {
         resources.table.setTimer(token: Self.timers, at: look)
     }
 
+    private func setPresenceLook() {
+        guard let next = sessions.feeds.presence.next, next < presenceLook ?? .max else { return }
+        presenceLook = next
+        let wait = max(0, next - resources.now.nanoseconds / 1_000_000)
+        resources.table.setTimer(token: Self.presence, at: resources.now + .milliseconds(wait))
+    }
+
     private func setTick() {
         resources.table.setTimer(
             token: Self.tick, at: resources.now + resources.configuration.sessionIdle / 4)
@@ -228,6 +240,7 @@ final class ServerLoop: LoopHandler {
         sessions.commit()
         setTimerLook()
         let hasEvents = sessions.deliver()
+        setPresenceLook()
         flushRelays()
         flushReplicas()
         resources.links?.flush()

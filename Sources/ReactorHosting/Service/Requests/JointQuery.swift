@@ -15,6 +15,7 @@ struct JointQuery {
     let pulses: [String]
     let kinds: EventKinds
     let form: StateForm
+    let presence: ReaderPresence?
 
     /// Items besides the sessions.
     private static let otherItems = 100
@@ -27,6 +28,7 @@ struct JointQuery {
         form = try StateForm(items, hasStates: kinds.states)
         pulses = items.values("pulse")
         heartbeatIsEvent = try items.word("ping", of: ["events", "comments"]) == "events"
+        presence = try ReaderPresence(items, for: request.access)
         idsAreOwn = try items.word("ids", of: ["vector", "own"]) == "own"
         switch try StreamQuery.start(items, request.head) {
         case .after(let text):

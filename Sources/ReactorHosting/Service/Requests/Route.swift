@@ -49,7 +49,7 @@ package final class Route: Sendable {
             ["wait", "timeout"]),
         Route(
             "GET", "/v1/sessions/{id}/pulses", "streamPulses", .verb(.read), StreamPulses.self,
-            stream + ["pulse"]),
+            events + ["pulse"]),
         Route(
             "GET", "/v1/sessions/{id}", "readSession", .verb(.read, shows: .state),
             ReadSession.self, ["version"]),
@@ -57,22 +57,25 @@ package final class Route: Sendable {
         Route("DELETE", "/v1/sessions/{id}", "deleteSession", .verb(.delete), DeleteSession.self),
         Route(
             "GET", "/v1/sessions/{id}/states", "streamStates", .verb(.read, shows: .state),
-            StreamStates.self, stream + ["select", "form"]),
+            StreamStates.self, events + ["select", "form"]),
         Route(
             "GET", "/v1/sessions/{id}/activities", "streamActivities", .verb(.read, shows: .state),
-            StreamActivities.self, stream),
+            StreamActivities.self, events),
         Route(
             "GET", "/v1/sessions/{id}/events", "streamEvents", .verb(.read, shows: .chosenKinds),
-            StreamEvents.self, stream + ["only", "pulse", "select", "form"]),
+            StreamEvents.self, events + ["only", "pulse", "select", "form"]),
         Route(
             "GET", "/v1/events", "streamSessions", .verb(.read), StreamSessions.self,
-            stream + ["session", "only", "pulse", "ids", "form"]),
+            events + ["session", "only", "pulse", "ids", "form"]),
         Route(
             "GET", "/v1/sessions/{id}/log", "readLog", .verb(.log), ReadLog.self, stream + ["limit"]
         ),
         Route(
             "GET", "/v1/sessions/{id}/runtime", "readRuntime", .verb(.read, shows: .state),
             ReadRuntime.self),
+        Route(
+            "GET", "/v1/sessions/{id}/presence", "readPresence", .verb(.read, shows: .state),
+            ReadPresence.self),
         Route("PUT", "/v1/sessions/{id}/stub", "putStub", .verb(.admin), PutStub.self),
         Route("GET", "/v1/sessions/{id}/stub", "readStub", .verb(.admin), ReadStub.self),
         Route(
@@ -104,6 +107,8 @@ package final class Route: Sendable {
 
     /// The parameters of every event stream.
     private static let stream = ["from", "after", "ping", "ticket"]
+    /// Those of streams that show more than the action log.
+    private static let events = stream + ["as", "presence"]
 
     private init(
         _ method: String, _ path: String, _ operationID: String, _ access: Access,

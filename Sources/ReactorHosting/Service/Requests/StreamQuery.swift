@@ -9,6 +9,7 @@ struct StreamQuery {
     let selection: Selection
     let start: SubscriptionRequest.Start
     let heartbeatIsEvent: Bool
+    let presence: ReaderPresence?
 
     init(
         _ endpoint: any StreamEndpoint.Type, _ request: Request, _ reactor: Registration
@@ -18,6 +19,11 @@ struct StreamQuery {
             items, pulses: try Self.pulses(items, reactor, request.access?.grants))
         start = try Self.start(items, request.head)
         heartbeatIsEvent = try items.word("ping", of: ["events", "comments"]) == "events"
+        presence = try ReaderPresence(items, for: request.access)
+        guard let presence, presence.getsEvents, reactor.events.hasOwnPresence else { return }
+        throw Problem(
+            400, "presence_unavailable",
+            "the reactor \(reactor.name) has its own event presence; omit presence=on")
     }
 
     /// All pulses that the client may see, or those in `?pulse=`, which it may see

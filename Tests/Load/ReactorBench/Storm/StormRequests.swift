@@ -165,7 +165,8 @@ struct StormRequests {
                 if Bool.random(using: &random) { fields.append("Accept: text/event-stream") }
             }
         case .createTicket: body = Array("{\"stream\":\"/v1/sessions/\(session)/pulses\"}".utf8)
-        case .setCookie, .removeCookie, .deleteSession, .readStub, .readRuntime, .listReactors,
+        case .setCookie, .removeCookie, .deleteSession, .readStub, .readRuntime, .readPresence,
+            .listReactors,
             .livez, .readyz, .metrics, .openapi, .home, .console, .consoleFile, .client,
             .clientFile, .clientOutbox, .clientHook, .demo, .demoFile:
             break
@@ -294,6 +295,10 @@ struct StormRequests {
         default: break
         }
         if Int.random(in: 0..<4, using: &random) == 0 { query.append("ping=events") }
+        if Int.random(in: 0..<3, using: &random) == 0 { query.append("presence=on") }
+        if Int.random(in: 0..<3, using: &random) == 0 {
+            query.append("as=\(Int.random(in: 0..<150, using: &random))")
+        }
         return query
     }
 

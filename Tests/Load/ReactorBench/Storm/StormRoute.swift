@@ -12,6 +12,7 @@ enum StormRoute: String, CaseIterable {
     case streamSessions = "GET /v1/events"
     case readLog = "GET /v1/sessions/{id}/log"
     case readRuntime = "GET /v1/sessions/{id}/runtime"
+    case readPresence = "GET /v1/sessions/{id}/presence"
     case putStub = "PUT /v1/sessions/{id}/stub"
     case readStub = "GET /v1/sessions/{id}/stub"
     case createSession = "POST /v1/sessions"
@@ -54,7 +55,7 @@ enum StormRoute: String, CaseIterable {
         case .streamPulses, .streamStates, .streamEvents, .streamSessions: 4
         case .putSession: 4
         case .streamActivities, .deleteSession, .createSession, .putStub: 2
-        case .readStub, .readRuntime, .listSessions, .publishTopic, .metrics: 1
+        case .readStub, .readRuntime, .readPresence, .listSessions, .publishTopic, .metrics: 1
         case .listReactors, .createTicket, .setCookie, .removeCookie, .livez, .readyz, .openapi: 1
         case .clientOutbox, .clientHook, .demo, .demoFile, .home, .console, .consoleFile, .client,
             .clientFile:

@@ -1,0 +1,105 @@
+import Cluster
+import Storage
+import Testing
+
+@testable import Clustering
+@testable import Feeds
+@testable import Sessions
+
+@Suite("ADR-0090 — readers at several nodes see each other", .timeLimit(.minutes(60)))
+struct ClusterPresenceTests: FollowedStreams {
+    /// Opens a stream at a node.
+    private func join(
+        _ rigs: ClusterRig, _ links: ScriptedLinks, as name: ExactText?, at index: Int,
+        on: Bool = true
+    ) throws -> UInt64 {
+        rigs[index].presence = { _ in ReaderPresence(name: name, getsEvents: on) }
+        let token = try rigs.stream("s", at: index)
+        deliver(links, rigs)
+        return token
+    }
+
+    /// Time passes at all nodes, and everything on its way arrives.
+    private func pass(
+        _ rigs: ClusterRig, _ links: ScriptedLinks, _ milliseconds: Int64 = 1_000
+    ) {
+        for rig in rigs.rigs { rig.clock.uptime += milliseconds }
+        for _ in 0..<3 {
+            rigs.run()
+            deliver(links, rigs)
+            rigs.run()
+        }
+    }
+
+    private func seen(_ rigs: ClusterRig, _ token: UInt64, at index: Int) -> String? {
+        rigs[index].transcript(token).events.last { $0.name == "presence" }?.data
+    }
+
+    @Test func `names and others of all nodes are one set at each of them`() throws {
+        let (rigs, links, _) = try linked(3)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        let bob = try join(rigs, links, as: "bob", at: 1)
+        _ = try join(rigs, links, as: nil, at: 2, on: false)
+        let cy = try join(rigs, links, as: "ada", at: 2)
+        for _ in 0..<3 { pass(rigs, links) }
+        let all = #"{"present":["ada","bob"],"others":1}"#
+        #expect(seen(rigs, ada, at: 0) == all)
+        #expect(seen(rigs, bob, at: 1) == all)
+        #expect(seen(rigs, cy, at: 2) == all)
+        let before = links.count
+        for _ in 0..<3 { pass(rigs, links) }
+        #expect(links.count == before, "without a change nothing is sent")
+    }
+
+    @Test func `others count at a node where nobody has asked`() throws {
+        let (rigs, links, session) = try linked(2)
+        rigs[1].presence = { _ in nil }
+        _ = try rigs.stream("s", at: 1)
+        _ = try rigs.stream("s", at: 1)
+        deliver(links, rigs)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        for _ in 0..<3 { pass(rigs, links) }
+        #expect(seen(rigs, ada, at: 0) == #"{"present":["ada"],"others":2}"#)
+        #expect(session.feed.present.others == 2)
+    }
+
+    @Test func `a reader leaves another node, and its name stays for its grace`() throws {
+        let (rigs, links, _) = try linked(2)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        let bob = try join(rigs, links, as: "bob", at: 1)
+        for _ in 0..<2 { pass(rigs, links) }
+        rigs[1].output.disconnect(bob)
+        pass(rigs, links)
+        #expect(seen(rigs, ada, at: 0) == #"{"present":["ada","bob"],"others":0}"#)
+        for _ in 0..<11 { pass(rigs, links) }
+        #expect(seen(rigs, ada, at: 0) == #"{"present":["ada"],"others":0}"#)
+    }
+
+    @Test func `a node that is gone takes its names with it, after the grace`() throws {
+        let (rigs, links, _) = try linked(2)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        _ = try join(rigs, links, as: "bob", at: 1)
+        _ = try join(rigs, links, as: nil, at: 1)
+        for _ in 0..<2 { pass(rigs, links) }
+        #expect(seen(rigs, ada, at: 0) == #"{"present":["ada","bob"],"others":1}"#)
+        links.remove(rigs.nodes[1].node)
+        pass(rigs, links)
+        #expect(seen(rigs, ada, at: 0) == #"{"present":["ada","bob"],"others":0}"#)
+        pass(rigs, links, 10_000)
+        #expect(seen(rigs, ada, at: 0) == #"{"present":["ada"],"others":0}"#)
+    }
+
+    @Test func `above 100 names at a node, the counts are added`() throws {
+        let (rigs, links, _) = try linked(2)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        for number in 1...101 {
+            rigs[1].presence = { _ in
+                ReaderPresence(name: ExactText("\(number)"), getsEvents: false)
+            }
+            _ = try rigs.stream("s", at: 1)
+        }
+        deliver(links, rigs)
+        for _ in 0..<3 { pass(rigs, links) }
+        #expect(seen(rigs, ada, at: 0) == #"{"count":102,"others":0}"#)
+    }
+}
