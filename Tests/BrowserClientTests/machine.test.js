@@ -379,7 +379,7 @@ test("presence: it is asked for with the name, has no position, and goes to the 
   const demand = { states: true, pulses: false, activities: false };
   client.receive("follow", "a", { demand: { ...demand, presence: true }, predicts: false, start: "present" });
   const [alone] = streams(client.wait(50));
-  assert.equal(alone.target, "/v1/sessions/a/events?only=states&presence=on&as=ada%20%C3%A9");
+  assert.equal(alone.target, "/v1/sessions/a/events?only=states&presence=on&form=patch&as=ada%20%C3%A9");
   client.receive("streamOpened", alone.id, head);
   const seen = () =>
     client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "presence").map(([, session, [, value]]) => [

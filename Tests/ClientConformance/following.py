@@ -51,6 +51,52 @@ def streams_cut(bench):
         expect(client.count(session, "reset") == 0, f"{session} has had a reset")
 
 
+@case("patches", "a large state that comes as patches is the server's at each version, wherever streams are cut")
+def patches(bench):
+    server, proxy, client = bench.setting()
+    server.make("room", "chat")
+
+    def say(number):
+        server.post("room", {"type": "say", "author": "ada", "text": f"{number} " + "“é”" * 60})
+
+    def state(number):
+        """The one after this number of messages."""
+        texts = [f"{one} " + "“é”" * 60 for one in range(number)]
+        messages = [{"number": one + 1, "author": "ada", "text": text} for one, text in enumerate(texts)]
+        return {"newest": messages[-1], "messages": messages[-100:], "count": number}
+
+    for number in range(60):
+        say(number)
+    client.follow("room", "chat", **{"from": "present"})
+    end_of_waits(client)
+    proxy.stream_bytes = lambda number: 400 + number * 4_111 % 60_000
+    proxy.drop(others=False)
+    count = 60
+    while len(proxy.streams) < 40:
+        say(count)
+        count += 1
+        if count % 3:
+            client.wait_to_read("each message", "room", lambda found: found["confirmed"]["count"] == count)
+        expect(count < 2_000, f"only {len(proxy.streams)} streams")
+    proxy.stream_bytes = None
+    proxy.drop(others=False)
+    for _ in range(5):
+        say(count)
+        count += 1
+        client.wake()
+        client.wait_to_read("each message", "room", lambda found: found["confirmed"]["count"] == count)
+    expect_equal(client.look("room")["confirmed"], server.read("room")["state"], "the confirmed state")
+    seen = [event["state"] for event in client.story["room"] if event["event"] in ("present", "state")]
+    for one in seen:
+        expect_equal(one, state(one["count"]), f"the state with {one['count']} messages")
+    # The first one is no event, if a client reports it as the state with which it begins.
+    versions = [one["count"] for one in seen]
+    expect_equal(versions, list(range(min(versions[0], 61), count + 1)), "the versions")
+    # A client need not ask; an older server has refused.
+    if "form=patch" in proxy.streams[-1]:
+        expect(proxy.patches > 0, "no state has come as a patch")
+
+
 @case("away-too-long", "a client that was away longer than history is kept is told, and has the right state")
 def away_too_long(bench):
     server, proxy, client = bench.setting("--keep-records", "20")

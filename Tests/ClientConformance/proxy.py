@@ -46,6 +46,7 @@ class Proxy(Watched):
         self.pipes = set()
         self.posts = []  # Every attempt whose bytes have all reached the proxy.
         self.streams = []  # The targets of the streams that were opened.
+        self.patches = 0  # The states that have come as patches.
         self.piece = None  # The number of bytes that are passed at a time; None: as they come.
         self.stream_bytes = None  # After how many bytes the next stream is cut, by its number; None: never.
         self.is_resetting = False
@@ -281,6 +282,8 @@ class Pipe:
         try:
             while data := self.upstream.recv(PIECE):
                 rule, budget = self.rule, self.budget
+                if self.is_stream:
+                    self.proxy.patches += len(re.findall(rb"^event: (?:[^/\n]*/)?patch$", data, re.M))
                 if rule and rule.side == "answer" and rule.length is None:
                     self.answer += data
                     if found := re.search(rb"content-length: *(\d+).*?\r\n\r\n", self.answer, re.I | re.S):

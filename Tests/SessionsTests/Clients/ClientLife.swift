@@ -72,7 +72,10 @@ final class ClientLife {
         story = isRecorded ? [] : nil
         var generator = SeededGenerator(seed: seed)
         var patchGenerator = SeededGenerator(seed: ~seed)
-        let forms = [PatchForm.patches, .patches, .wholeStates, .unknownParameter]
+        let forms =
+            mut(100)
+            ? [PatchForm.wholeStates]
+            : [PatchForm.patches, .faultyPatches, .wholeStates, .unknownParameter]
         self.patchForm = patchForm ?? forms.randomElement(using: &patchGenerator) ?? .patches
         self.patchGenerator = patchGenerator
         func draw<Value>(_ values: Value...) -> Value {
@@ -140,7 +143,7 @@ final class ClientLife {
         let draw = Int.random(in: 0..<40, using: &patchGenerator)
         guard draw > 7 else { return .state }
         patchCounts.all += 1
-        guard draw < 10, !isHealed else { return .patch }
+        guard draw < 10, patchForm == .faultyPatches, !isHealed else { return .patch }
         patchCounts.impossible += 1
         return .impossiblePatch
     }

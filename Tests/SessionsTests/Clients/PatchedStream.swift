@@ -4,7 +4,7 @@ import Reactors
 @testable import ClientMachine
 
 /// How the server of a life answers a request for patches.
-enum PatchForm { case wholeStates, patches, unknownParameter }
+enum PatchForm { case wholeStates, patches, faultyPatches, unknownParameter }
 
 /// Turns the states of one connection into patches of those before.
 ///
@@ -80,8 +80,9 @@ struct PatchedStream {
     private static func operations(from old: Tally.State, to new: Tally.State) -> [String] {
         var operations: [String] = []
         if new.entries.starts(with: old.entries) {
-            operations += new.entries.enumerated().dropFirst(old.entries.count).map {
-                #"{"op":"add","path":"/entries/\#($0.offset)","value":\#($0.element)}"#
+            // Without an index: applied to another state, it gives a wrong one.
+            operations += new.entries.dropFirst(old.entries.count).map {
+                #"{"op":"add","path":"/entries/-","value":\#($0)}"#
             }
         } else {
             operations.append(
@@ -107,7 +108,7 @@ extension ClientLife {
         guard patchForm != .unknownParameter else { return nil }
         var bare = request
         bare.target = request.target.replacing("&form=patch", with: "")
-        guard patchForm == .patches else { return (bare, nil) }
+        guard patchForm != .wholeStates else { return (bare, nil) }
         let (sessions, after) = Self.positions(in: bare.target)
         var states: [String: Tally.State] = [:]
         for (session, position) in zip(sessions, after) {

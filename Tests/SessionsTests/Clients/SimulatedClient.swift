@@ -152,6 +152,11 @@ final class SimulatedClient {
             }
         case .status(let status):
             views[session]?.status = status.link
+            if case .waiting(_, let why) = status.link, world.patchCounts.impossible == 0,
+                why.contains("a patch does not apply")
+            {
+                blame("\(session) does not apply a patch: \(why)")
+            }
             if case .failed(let problem) = status.link { checkOrigin(problem, "fails \(session)") }
         }
     }
