@@ -390,7 +390,7 @@ test("presence: it is asked for with the name, has no position, and goes to the 
   assert.deepEqual(seen(), [["a", { present: ["ada é"], others: 0 }]]);
   client.receive("follow", "b", { demand, predicts: false, start: "present" });
   const [both] = streams(client.wait(50));
-  assert.ok(both.target.includes("only=states&presence=on&as=ada%20%C3%A9&after=aaaaaaaa.4,-"), both.target);
+  assert.ok(both.target.includes("only=states&presence=on&form=patch&as=ada%20%C3%A9&after=aaaaaaaa.4,-"), both.target);
   client.receive("streamOpened", both.id, head);
   const bytes = (text) => client.receive("streamBytes", both.id, new TextEncoder().encode(text));
   bytes('event: a/presence\ndata: {"count":101,"others":2}\n\nevent: b/presence\ndata: {"present":[],"others":1}\n\n');
