@@ -50,11 +50,10 @@ extension ClientMachine {
 
     /// C8: only if each state before is known, or comes as a snapshot.
     private func asksForPatches(_ stream: StreamConnection) -> Bool {
-        guard streams.acceptsPatches, stream.demand.states || mut(8) else { return false }
-        if mut(9) { return true }
+        guard streams.acceptsPatches, stream.demand.states else { return false }
         return stream.live.allSatisfy { session in
             guard let reader = links[session]?.reader, reader.seen != nil else {
-                return mut(10) || stream.shape.start == .present
+                return stream.shape.start == .present
             }
             return reader.patchBase != nil
         }
@@ -208,7 +207,7 @@ extension ClientMachine {
         // C8: for instance an older server.
         case 400
         where ["unknown_parameter", "bad_form"].contains(refusal?.code) && stream.isPatched:
-            streams.acceptsPatches = mut(11)
+            streams.acceptsPatches = false
             begin(.stream(stream.id), at: now)
         case 404 where refusal?.code == "unknown_path" && isShared:
             divide(stream, most: 1, at: now)

@@ -52,7 +52,7 @@ struct SessionReader: Equatable, Sendable {
     mutating func restore(_ position: StreamPosition, _ state: [UInt8], isContinued: Bool) {
         confirmed = position
         awaitsSnapshot = !isContinued
-        patchBase = isContinued != mut(7) ? .text(state) : nil
+        patchBase = isContinued ? .text(state) : nil
     }
 
     /// The position up to which everything is seen; nil if the state is not the one there.
@@ -74,7 +74,7 @@ struct SessionReader: Equatable, Sendable {
     mutating func skips(to position: StreamPosition) -> Bool {
         guard let seen, !awaitsSnapshot, !seen.reaches(position) else { return false }
         isStale = confirmed != nil
-        if !mut(2) { patchBase = nil }
+        patchBase = nil
         return true
     }
 
@@ -99,7 +99,7 @@ struct SessionReader: Equatable, Sendable {
             return .malformed("the event \(block.name) has no position")
         }
         // The state does not follow the events of such a stream.
-        if !demand.states, !mut(3) { patchBase = nil }
+        if !demand.states { patchBase = nil }
         switch block.name {
         case "": return advance(position, demand)
         case "snapshot": return snapshot(block, position, demand)
@@ -125,7 +125,7 @@ struct SessionReader: Equatable, Sendable {
         // position of the reset would skip the snapshot.
         seen = demand.hasSnapshot ? nil : block.position
         awaitsSnapshot = demand.hasSnapshot
-        if !mut(1) { patchBase = nil }
+        patchBase = nil
         return .deliver(.reset(reason: block.reason ?? ""))
     }
 
@@ -145,7 +145,7 @@ struct SessionReader: Equatable, Sendable {
             snapshot.pulses = block.data
         }
         seen = position
-        if !mut(4) { patchBase = snapshot.state.map(EventContent.text) }
+        patchBase = snapshot.state.map(EventContent.text)
         // A state that was read meanwhile can be newer. After a reset only the snapshot counts.
         if !awaitsSnapshot, !isStale, let confirmed, confirmed.reaches(position) {
             snapshot.state = nil
@@ -175,7 +175,7 @@ struct SessionReader: Equatable, Sendable {
             if demand.states { continueState(to: position, isContinued) }
             return .deliver(.event(event))
         }
-        if !mut(5) { patchBase = content }
+        patchBase = content
         let isCovered = !isStale && confirmed.map { $0.reaches(position) } ?? false
         if demand.states, !isCovered { (confirmed, isStale) = (position, false) }
         return .deliver(.state(event, isConfirmed: !isCovered))
@@ -187,7 +187,7 @@ struct SessionReader: Equatable, Sendable {
         of block: StreamBlock
     ) throws(EventContent.PatchFailure) -> EventContent {
         guard block.isPatch else { return .text(block.data) }
-        guard let base = mut(6) ? patchBase : patchBase.take() else {
+        guard let base = patchBase.take() else {
             throw EventContent.PatchFailure(reason: "the state before is not known")
         }
         return try base.patched(by: block.data)

@@ -131,7 +131,7 @@ struct StreamConnection: Sendable {
         _ target: String, _ entries: [SessionName: VectorEntry], within limits: ClientLimits
     ) {
         phase = .opening
-        isPatched = mut(12) || target.contains("&\(Self.patchesItem)")
+        isPatched = target.contains("&\(Self.patchesItem)")
         awaited = entries
         decoder = Self.makeDecoder(limits)
         firstRetry = nil

@@ -164,7 +164,7 @@ final class ClientDriver: Sendable {
     /// their callers read contains them (R6).
     private func deliver(_ news: SessionNews) async {
         guard let session = news.session, !news.deliveries.isEmpty else { return }
-        let deliveries = mut(13) ? news.deliveries : news.deliveries.map(\.withTexts)
+        let deliveries = news.deliveries.map(\.withTexts)
         if outbox.keepsStates { remember(deliveries, of: session, news.sink) }
         await news.sink?.receive(deliveries)
         for case .outcome(let number, let outcome) in deliveries {
