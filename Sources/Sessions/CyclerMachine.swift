@@ -371,7 +371,7 @@ where C.Action: Codable, C.State: Codable, C.Activity: Encodable {
 
     var stateVersion: Int { C.stateVersion }
 
-    var tags: Tags? { stub.isOn ? nil : C.tags(of: versions.newestState) }
+    var tags: Tags { C.tags(of: versions.newestState) }
 
     var lastAction: UInt64 { lastTag }
 

@@ -73,8 +73,8 @@ package protocol StateHistory: AnyObject {
     /// The reactor's `stateVersion`.
     var stateVersion: Int { get }
 
-    /// The tags of the present state; nil while a stub replaces the reactor.
-    var tags: Tags? { get }
+    /// The tags of the present state. While a stub replaces the reactor, that is the reactor's own.
+    var tags: Tags { get }
 }
 
 /// The beginning and the end of a machine.

@@ -6,7 +6,7 @@ internal import Storage
 extension ReactorMachine {
     var stateVersion: Int { R.stateVersion }
 
-    var tags: Tags? { core.isStub ? nil : R.tags(of: core.state) }
+    var tags: Tags { R.tags(of: core.state) }
 
     var lastAction: UInt64 { lastTag }
 

@@ -21,7 +21,7 @@ package protocol ReadableSession: FeedSource {
     /// Counts a copy's state while the copy is in memory; nil if the state is small.
     var copyCharge: WorkCharge? { get }
 
-    /// The tags of the present state; nil if the reactor declares none, or a stub replaces it.
+    /// The tags of the present state.
     var presentTags: SessionTags? { get }
 
     /// Records that a request uses the session.

@@ -13,12 +13,9 @@ extension Session {
     func updateTags(in step: Step) {
         guard registration.hasTags, case .awake(let machine) = life else { return }
         beginWork(.reading)
-        let declared = machine.tags
+        let (present, fault) = SessionTags.kept(of: machine.tags)
         endWork()
-        guard let (present, fault) = declared.map(SessionTags.kept(of:)), present != tags?.all
-        else {
-            return
-        }
+        guard present != tags?.all else { return }
         if let fault { report(.failed(place: "tags(of:)", error: fault)) }
         step.tagsBefore = .some(tags)
         let changed = SessionTags(present, changed: table.time)
@@ -28,7 +25,7 @@ extension Session {
     }
 
     package var presentTags: SessionTags? {
-        machine?.tags.map { SessionTags(SessionTags.kept(of: $0).kept) }
+        machine.map { SessionTags(SessionTags.kept(of: $0.tags).kept) }
     }
 
     /// Restores the tags as they were before the oldest of these steps.

@@ -138,6 +138,20 @@ struct TagTests {
         #expect(tags(next, "s") == ["status:open"])
     }
 
+    @Test func `a change and a stub in one commit leave the tags of the change`() throws {
+        let rig = try rig()
+        let session = try rig.create("s", .of("order") { Order() })
+        try rig.post(Self.set("paid"), to: session)
+        try session.putStub(
+            Array(#"{"enabled":true,"state":{"status":"fake","notes":0,"more":0}}"#.utf8),
+            for: rig.nextToken())
+        rig.endRound()
+        #expect(tags(rig, "s") == ["status:paid"])
+        try session.putStub(Array(#"{"enabled":false}"#.utf8), for: rig.nextToken())
+        rig.endRound()
+        #expect(tags(rig, "s") == ["status:paid"])
+    }
+
     @Test func `tags beyond the limits are left out, and reported`() throws {
         let rig = try rig()
         let session = try rig.create("s", .of("order") { Order() })

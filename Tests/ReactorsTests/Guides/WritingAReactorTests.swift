@@ -277,7 +277,7 @@ struct WritingAReactorTests {
 
     /// `MigrationTests` has the code of the migration, and `InputTests` that of inputs.
     @Test(
-        arguments: [("WritingAReactor", 17), ("Reactors", 2)])
+        arguments: [("WritingAReactor", 18), ("Reactors", 2)])
     func `the document's code is compiled, word for word`(_ page: String, _ count: Int) throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath,

@@ -27,6 +27,7 @@ extension WholeLife {
             }
         }
         overtaken.insert(id)
+        foreign.insert(id)
         refusable.insert(id)
     }
 

@@ -42,7 +42,7 @@ extension WholeLife {
     /// The journal's tags of each session are those of its committed state.
     func checkTags() {
         guard scope.hasArchive else { return }
-        for id in ids {
+        for id in ids where !foreign.contains(id) {
             guard let saved = rig.journal.loaded(id), !saved.isDeleted,
                 let registration = rig.table.registration(saved.reactor), registration.hasTags,
                 // A spoiled one cannot be rebuilt.

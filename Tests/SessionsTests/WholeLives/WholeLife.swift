@@ -139,6 +139,8 @@ final class WholeLife {
     var expired = 0
     /// How often the tags of a session were compared with its state.
     var checkedTags = 0
+    /// The sessions that other processes have continued, without their tags.
+    var foreign: Set<String> = []
     /// Requests that their reactor has refused.
     var declined: Set<UInt64> = []
     /// Generations of which the sessions know that their history is lost.
@@ -253,8 +255,13 @@ final class WholeLife {
             (.postActions, 24), (.readLog, 8), (.readSession, 8), (.streamPulses, 2),
             (.streamActivities, 1), (.streamStates, 3), (.streamEvents, 2), (.putSession, 2),
             (.createSession, 2), (.deleteSession, 2), (.putStub, 1), (.readStub, 1),
+<<<<<<< ours
             (.listSessions, 1), (.publishTopic, scope.hasTasks ? 10 : 2), (.metrics, 1),
             (.readyz, 1), (.readRuntime, 2), (.readPresence, 1), (.streamSessions, 3),
+=======
+            (.listSessions, 2), (.publishTopic, scope.hasTasks ? 10 : 2), (.metrics, 1),
+            (.readyz, 1), (.readRuntime, 3), (.streamSessions, 3),
+>>>>>>> theirs
         ]
         var number = Int.random(in: 0..<weights.reduce(0) { $0 + $1.1 }, using: &generator)
         for (operation, weight) in weights {

@@ -53,8 +53,8 @@ final class ListPage: Sendable {
         return out
     }
 
-    /// The events after an earlier page. Sessions that have changed follow in the order of their
-    /// changes, so that a client which puts each of them first has the order of this page.
+    /// The events after an earlier page: first the sessions that have left, then those that have
+    /// entered or changed, in the order of their changes.
     func changes(since earlier: ListPage) -> [UInt8] {
         var out: [UInt8] = []
         let present = Set(lines.map(\.id))
