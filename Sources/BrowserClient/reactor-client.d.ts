@@ -190,7 +190,7 @@ export interface Session<R extends ReactorTypes = AnyReactor> {
   readonly status: LinkStatus;
   /** The number of actions that are not done. */
   readonly pending: number;
-  /** The newest of the server, at most one a second; needs `follow: { presence: true }`. It stays while reconnecting. */
+  /** The newest of the server, at most one a second; needs `follow: { presence: true }`. Stays while reconnecting. */
   readonly presence: Presence | undefined;
   /** When the last bytes of its events have come, as `Date.now()` has it; undefined without a connection. */
   readonly lastByteAt: number | undefined;

@@ -100,11 +100,14 @@ package struct IncomingLink: Sendable {
 
     /// Sends who reads a followed session at the other nodes.
     ///
-    /// - Returns: false if nothing was sent: the other node does not accept it, or does not read.
+    /// A node that does not accept it is sent nothing.
+    ///
+    /// - Returns: false if the other node does not read now.
     package mutating func send(_ presence: LinkPresence, on stream: UInt32) -> Bool {
-        guard features.contains(.presence), followed.contains(stream), !hasFinished,
-            !output.isFull
-        else { return false }
+        guard features.contains(.presence), followed.contains(stream), !hasFinished else {
+            return true
+        }
+        guard !output.isFull else { return false }
         output.append { presence.append(stream: stream, to: &$0) }
         return true
     }

@@ -124,11 +124,14 @@ package struct OutgoingLink: Sendable {
 
     /// Sends who reads a followed session at this node.
     ///
-    /// - Returns: false if nothing was sent: the other node does not accept it, or does not read.
+    /// A node that does not accept it is sent nothing.
+    ///
+    /// - Returns: false if the other node does not read now.
     package mutating func send(_ presence: LinkPresence, on stream: UInt32) -> Bool {
-        guard isOpen, features?.contains(.presence) ?? false, followed.contains(stream),
-            !output.isFull
-        else { return false }
+        guard isOpen, features?.contains(.presence) ?? false, followed.contains(stream) else {
+            return true
+        }
+        guard !output.isFull else { return false }
         output.append { presence.append(stream: stream, to: &$0) }
         return true
     }

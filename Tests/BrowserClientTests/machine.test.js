@@ -381,12 +381,10 @@ test("presence: it is asked for with the name, has no position, and goes to the 
   const [alone] = streams(client.wait(50));
   assert.equal(alone.target, "/v1/sessions/a/events?only=states&presence=on&form=patch&as=ada%20%C3%A9");
   client.receive("streamOpened", alone.id, head);
-  const seen = () =>
-    client.outputs.filter(([kind, , one]) => kind === "deliver" && one[0] === "presence").map(([, session, [, value]]) => [
-      session,
-      value,
-    ]);
-  client.bytes('event: snapshot\nid: aaaaaaaa.4\ndata: 1\n\nevent: presence\ndata: {"present":["ada é"],"others":0}\n\n');
+  const isPresence = ([kind, , one]) => kind === "deliver" && one[0] === "presence";
+  const seen = () => client.outputs.filter(isPresence).map(([, session, [, value]]) => [session, value]);
+  client.bytes("event: snapshot\nid: aaaaaaaa.4\ndata: 1\n\n");
+  client.bytes('event: presence\ndata: {"present":["ada é"],"others":0}\n\n');
   assert.deepEqual(seen(), [["a", { present: ["ada é"], others: 0 }]]);
   client.receive("follow", "b", { demand, predicts: false, start: "present" });
   const [both] = streams(client.wait(50));

@@ -112,6 +112,7 @@ struct PresenceTests {
         let other = rig.subscribe(session)
         pass(rig, 1_000)
         leave(rig, other)
+        pass(rig, 1_000)
         #expect(
             seen(rig, ada).suffix(2) == [
                 #"{"present":["ada"],"others":1}"#, #"{"present":["ada"],"others":0}"#,
@@ -279,10 +280,12 @@ struct PresenceTests {
         let joint = JointReader(
             ["s", "t"], .allPulses, presence: ReaderPresence(name: "ada", getsEvents: true))
         let connection = try #require(joint.connect(rig))
+        rig.drainInbox()
         rig.settleAll()
         rig.drainInbox()
         try join(rig, as: "bob")
         pass(rig, 1_000)
+        rig.drainInbox()
         let blocks = connection.blocks.filter { $0.name?.hasSuffix("/presence") ?? false }
         #expect(blocks.allSatisfy { $0.id == nil })
         #expect(

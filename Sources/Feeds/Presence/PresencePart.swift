@@ -21,11 +21,11 @@ extension Feed {
     }
 
     /// Another node has to be sent the readers here, if there is a presence.
-    package func presenceIsWanted() { presence?.change() }
+    package func presenceIsWanted() { presence?.showAgain() }
 
     /// Sends another node the readers that it does not know, unless it was sent the same.
     ///
-    /// - Parameter send: returns false if they were not sent; they are then sent a second later.
+    /// - Parameter send: returns false if they are to be sent again a second later.
     package func sendPresence(to part: PresencePart, _ send: (PresentReaders) -> Bool) {
         presence?.send(to: part, send)
     }

@@ -143,12 +143,15 @@ package final class SessionPresence {
     func send(to part: PresencePart, _ send: (PresentReaders) -> Bool) {
         let rest = merged(without: part)
         guard sent[part] != rest else { return }
-        if send(rest) { sent[part] = rest } else { change() }
+        if send(rest) { sent[part] = rest } else { showAgain() }
     }
+
+    /// Shows the set once more: another node has not been sent it. Readers get no event.
+    func showAgain() { feed?.loop.presence.changed(self) }
 
     func change() {
         changes += 1
-        feed?.loop.presence.changed(self)
+        showAgain()
     }
 
     /// Shows the present set to the readers that get events.

@@ -97,6 +97,7 @@ final class ScriptedLinks {
         }
 
         private func send(_ letter: Letter, to node: Node) {
+            if case .presence = letter { links.presencesSent += 1 }
             links.posts.append(Post(letter: letter, from: self.node, to: node))
         }
 
@@ -137,6 +138,8 @@ final class ScriptedLinks {
     private var posts: [Post] = []
     /// The hints that were delivered, with records or without.
     private(set) var hinted = 0
+    /// The sets of readers that were sent.
+    private(set) var presencesSent = 0
     /// Receives letters about actions of parts.
     var parts: ((_ letter: PartLetter, _ from: Node, _ to: Node) -> Void)?
     /// Whether an action of a part is sent again although it may have been applied: a fault.

@@ -255,13 +255,8 @@ final class WholeLife {
             (.postActions, 24), (.readLog, 8), (.readSession, 8), (.streamPulses, 2),
             (.streamActivities, 1), (.streamStates, 3), (.streamEvents, 2), (.putSession, 2),
             (.createSession, 2), (.deleteSession, 2), (.putStub, 1), (.readStub, 1),
-<<<<<<< ours
-            (.listSessions, 1), (.publishTopic, scope.hasTasks ? 10 : 2), (.metrics, 1),
-            (.readyz, 1), (.readRuntime, 2), (.readPresence, 1), (.streamSessions, 3),
-=======
             (.listSessions, 2), (.publishTopic, scope.hasTasks ? 10 : 2), (.metrics, 1),
-            (.readyz, 1), (.readRuntime, 3), (.streamSessions, 3),
->>>>>>> theirs
+            (.readyz, 1), (.readRuntime, 3), (.readPresence, 1), (.streamSessions, 3),
         ]
         var number = Int.random(in: 0..<weights.reduce(0) { $0 + $1.1 }, using: &generator)
         for (operation, weight) in weights {
