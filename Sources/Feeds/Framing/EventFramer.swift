@@ -83,8 +83,12 @@ package struct EventFramer {
 
     private mutating func keep(_ value: ArraySlice<UInt8>?) {
         lacksPart = false
-        // Of a whole array's slice this is the array, not a copy.
-        shown = value.map { ArraySlice(Array($0)) }
+        // Of a whole array's slice this is the array, not a copy. An array may have much more
+        // memory than bytes.
+        shown = value.map { value in
+            let bytes = Array(value)
+            return (bytes.capacity / 2 > bytes.count ? [] + bytes : bytes)[...]
+        }
     }
 
     // MARK: Entries

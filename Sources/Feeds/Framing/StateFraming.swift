@@ -39,6 +39,7 @@ package struct StateFraming {
         guard var number = lagging.map(\.framedThrough.number).min() else { return deliver() }
         var framed = 0
         var mustFrame = isContinued
+        var isFirst = isContinued
         while number < end.number {
             guard mustFrame || !loop.pass.isUsedUp else { return continueLater() }
             mustFrame = false
@@ -49,8 +50,11 @@ package struct StateFraming {
                     stream.skip(to: end)
                     continue
                 }
-                // Streams with a small event share the cost of the version.
-                guard framed <= loop.pass.limitBytes else { return continueLater() }
+                // Streams with a small event share the cost of the version. Each has its own patch.
+                guard isFirst || framed + loop.pass.patchWork <= loop.pass.limitBytes else {
+                    return continueLater()
+                }
+                isFirst = false
                 framed += frame(stream, version)
             }
             number += 1

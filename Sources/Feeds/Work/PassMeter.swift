@@ -30,6 +30,14 @@ package final class PassMeter {
 
     package func count(_ bytes: Int) { self.bytes += bytes }
 
+    /// The work of comparing states for patches, in bytes; a part of ``bytes``.
+    private(set) var patchWork = 0
+
+    func countPatch(_ work: Int) {
+        patchWork += work
+        bytes += work
+    }
+
     /// The room for further events in the present pass.
     var eventRoom: Int { max(0, eventLimit - eventBytes) }
 
@@ -44,6 +52,6 @@ package final class PassMeter {
         mostEvents = max(mostEvents, eventBytes)
         eventBytes = 0
         most = max(most, bytes)
-        bytes = 0
+        (bytes, patchWork) = (0, 0)
     }
 }
