@@ -3,7 +3,7 @@ import Reactors
 
 @testable import ClientMachine
 
-/// How the server of a life answers a request for patches.
+/// What the server of a life sends to a client that asks for patches.
 enum PatchForm { case wholeStates, patches, faultyPatches, unknownParameter }
 
 /// Turns the states of one connection into patches of those before.
