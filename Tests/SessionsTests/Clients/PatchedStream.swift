@@ -3,7 +3,7 @@ import Reactors
 
 @testable import ClientMachine
 
-/// What the server of a life sends to a client that asks for patches.
+/// The form of states on a stream whose client asks for patches.
 enum PatchForm { case wholeStates, patches, faultyPatches, unknownParameter }
 
 /// Turns the states of one connection into patches of those before.
