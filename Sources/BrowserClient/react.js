@@ -5,7 +5,7 @@ import { useEffect, useMemo, useReducer, useRef, useSyncExternalStore } from "re
 /** @import { ReactorClient, Session, SessionOptions, View } from "./reactor-client.d.ts" */
 
 /** While a page is rendered on a server there is no session. @type {View<any>} */
-const nothing = { state: undefined, status: { kind: "idle" }, pending: 0 };
+const nothing = { state: undefined, status: { kind: "idle" }, pending: 0, presence: undefined };
 
 /**
  * @param {Session<any>} session

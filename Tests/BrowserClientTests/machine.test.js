@@ -400,7 +400,7 @@ test("presence: it is asked for with the name, has no position, and goes to the 
 
 test("presence: a pulse of this name is a pulse if nobody asks for the other", () => {
   const client = live();
-  client.bytes('event: presence\nid: aaaaaaaa.2\ndata: 7\n\n');
+  client.bytes("event: presence\nid: aaaaaaaa.2\ndata: 7\n\n");
   const events = client.outputs.filter(([, , one]) => one?.[0] === "event").map(([, , one]) => one[1].value);
   assert.deepEqual(events, [7]);
 });

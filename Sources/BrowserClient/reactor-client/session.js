@@ -379,12 +379,13 @@ export class Session {
   getSnapshot = () => this.state;
 
   /** @returns {View<R>} */
-  getView = () => this.#view ??= {
-    state: this.state,
-    status: this.status,
-    pending: this.pending,
-    presence: this.presence,
-  };
+  getView = () =>
+    this.#view ??= {
+      state: this.state,
+      status: this.status,
+      pending: this.pending,
+      presence: this.presence,
+    };
 
   /**
    * @template {keyof R["pulses"] & string} P

@@ -72,10 +72,7 @@ final class ClientLife {
         story = isRecorded ? [] : nil
         var generator = SeededGenerator(seed: seed)
         var patchGenerator = SeededGenerator(seed: ~seed)
-        let forms =
-            mut(100)
-            ? [PatchForm.wholeStates]
-            : [PatchForm.patches, .faultyPatches, .wholeStates, .unknownParameter]
+        let forms = [PatchForm.patches, .faultyPatches, .wholeStates, .unknownParameter]
         self.patchForm = patchForm ?? forms.randomElement(using: &patchGenerator) ?? .patches
         self.patchGenerator = patchGenerator
         func draw<Value>(_ values: Value...) -> Value {

@@ -3,7 +3,7 @@ import Reactors
 
 @testable import ClientMachine
 
-/// How the server of a life answers a request for patches.
+/// The form of states on a stream whose client asks for patches.
 enum PatchForm { case wholeStates, patches, faultyPatches, unknownParameter }
 
 /// Turns the states of one connection into patches of those before.
