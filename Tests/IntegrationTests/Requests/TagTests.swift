@@ -112,11 +112,8 @@ struct TagTests: ProcessCluster {
         while true {
             let event = try await stream.next()
             let id = try JSONValue(text: event.data)["id"]?.string ?? ""
-            if event.name == "left" {
-                #expect(list.remove(id) != nil, "\(id) left")
-            } else {
-                #expect(list.insert(id).inserted == (event.name == "entered"), "\(id)")
-            }
+            let wasThere = event.name == "left" ? list.remove(id) != nil : !list.insert(id).inserted
+            #expect(wasThere == (event.name != "entered"), "\(event.name) \(id)")
             if list == end { return event.name }
         }
     }
