@@ -129,6 +129,9 @@ static const uint8_t reactor_client_outbox_js[] = {
 static const uint8_t reactor_client_overlay_js[] = {
 #embed "../BrowserClient/reactor-client/overlay.js"
 };
+static const uint8_t reactor_client_patching_js[] = {
+#embed "../BrowserClient/reactor-client/patching.js"
+};
 static const uint8_t reactor_client_post_js[] = {
 #embed "../BrowserClient/reactor-client/post.js"
 };
@@ -231,6 +234,7 @@ static const struct page pages[] = {
     PAGE("/reactor-client/narrowing.js", javascript, reactor_client_narrowing_js),
     PAGE("/reactor-client/outbox.js", javascript, reactor_client_outbox_js),
     PAGE("/reactor-client/overlay.js", javascript, reactor_client_overlay_js),
+    PAGE("/reactor-client/patching.js", javascript, reactor_client_patching_js),
     PAGE("/reactor-client/post.js", javascript, reactor_client_post_js),
     PAGE("/reactor-client/posting.js", javascript, reactor_client_posting_js),
     PAGE("/reactor-client/prediction.js", javascript, reactor_client_prediction_js),

@@ -213,7 +213,7 @@ struct IncomingTests {
         #expect(
             again == [
                 "/v1/sessions/room/events?only=states&presence=on&as=ada%20%C3%A9"
-                    + "&after=aaaaaaaa.5"
+                    + "&form=patch&after=aaaaaaaa.5"
             ])
     }
 

@@ -207,6 +207,13 @@ enum WritingPage {
         var sources: [Source] { [.mutations(topic: .currentUser) { .setUser($0) }] }
     }
 
+    struct Lobby: Reactor {
+        enum Mutation: Sendable { case setPresent([String]) }
+        typealias Action = Never
+        let initialState = 0
+        var sources: [Source] { [.mutations(presence: \.present) { .setPresent($0) }] }
+    }
+
     struct Printer<R: Reactor>: ActionLogger {
         func log(_ entry: ActionLogEntry<R>) { print(entry.position, entry.event) }
     }
@@ -277,7 +284,7 @@ struct WritingAReactorTests {
 
     /// `MigrationTests` has the code of the migration, and `InputTests` that of inputs.
     @Test(
-        arguments: [("WritingAReactor", 18), ("Reactors", 2)])
+        arguments: [("WritingAReactor", 19), ("Reactors", 2)])
     func `the document's code is compiled, word for word`(_ page: String, _ count: Int) throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath,

@@ -112,6 +112,7 @@ extension WholeLife {
             await settle()
         }
         checkPresence()
+        checkTags()
         lookAtAnswers()
         for token in unanswered() {
             blame("no answer to \(String(describing: requests[token]))")

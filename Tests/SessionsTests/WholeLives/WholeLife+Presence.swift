@@ -28,7 +28,7 @@ extension WholeLife {
     }
 
     /// After the grace of those that have left, the last event of each reader has the names of the
-    /// connected ones, and no other.
+    /// connected ones, and no other. Only a reader's last connection accepts every byte.
     func checkPresence() {
         for _ in 0..<3 {
             rig.clock.uptime += 10_000
@@ -37,7 +37,9 @@ extension WholeLife {
         for id in ids {
             let tokens = connected(id)
             let names = Set(tokens.compactMap { Self.part(of: $0)?.name })
-            for token in tokens where Self.part(of: token)?.getsEvents ?? false {
+            let last = Set(readers.compactMap(\.reader.connections.last?.token))
+            for token in tokens
+            where last.contains(token) && Self.part(of: token)?.getsEvents ?? false {
                 let events = rig.transcript(token).events.filter { $0.name == "presence" }
                 let present = names.map(\.text).sorted().map { "\"\($0)\"" }
                 let expected = "{\"present\":[\(present.joined(separator: ","))],"
