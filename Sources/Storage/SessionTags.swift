@@ -67,7 +67,7 @@ package struct SessionTags: Sendable, Equatable {
         if !(0...SessionTimer.dueLimit).contains(changed) {
             return "its tags were changed at \(changed), which is no time"
         }
-        return all.lazy.compactMap(\.fault).first
+        return all.compactMap(\.fault).first
     }
 
     package func contain(_ tags: [SessionTag]) -> Bool { tags.allSatisfy(all.contains) }
