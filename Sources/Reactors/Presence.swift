@@ -29,7 +29,9 @@ extension ReactorSource {
     /// visible, if they change the state. The session stays in memory, like one that listens to a
     /// topic. In a ``ReactorHost`` nobody is present. The source is named `presence` in records.
     ///
-    /// - Parameter part: the part to compare; `\.self` for everything.
+    /// - Parameters:
+    ///   - part: the part to compare; `\.self` for everything.
+    ///   - make: makes the mutation. Called with the new value.
     public static func mutations<Value: Equatable & Sendable>(
         presence part: any KeyPath<Presence, Value> & Sendable,
         _ make: @escaping @Sendable (Value) -> Mutation
