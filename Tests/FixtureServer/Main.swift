@@ -59,6 +59,7 @@ enum Main {
             Hosted("countdown") { Countdown() },
             Hosted("conversation") { Conversation(model: .scripted(every: .milliseconds(5))) },
             Hosted("marks") { Conversation(model: marked) },
+            .document(),
         ]
     }
 

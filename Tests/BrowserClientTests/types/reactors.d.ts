@@ -50,18 +50,19 @@ export interface Reactors {
       | { type: "answer" }
       | { type: "stop" }
       | { type: "retry"; question: number };
-    State: {
-      token?: ConversationToken | null;
-      phase: "idle" | "answering" | "failed" | "stopped" | "complete";
-      messages: { number: number; role: string; text: string }[];
-      tokens: number;
-      count: number;
-      problem?: string | null;
-    };
-    pulses: {
-      token: ConversationToken | null;
-      phase: "idle" | "answering" | "failed" | "stopped" | "complete";
-    };
+    State: { token?: ConversationToken | null; phase: "idle" | "answering" | "failed" | "stopped" | "complete"; messages: { number: number; role: string; text: string }[]; tokens: number; count: number; problem?: string | null };
+    pulses: { token: ConversationToken | null; phase: "idle" | "answering" | "failed" | "stopped" | "complete" };
+    activities: Record<never, never>;
+  };
+  document: {
+    Input: unknown;
+    Action:
+      | { type: "set"; value: unknown }
+      | { type: "patch"; operations: unknown }
+      | { type: "append"; path: string; text: string }
+      | { type: "emit"; name: string; data?: unknown };
+    State: { value: unknown; emitted?: DocumentEmitted | null };
+    pulses: { emitted: DocumentEmitted | null };
     activities: Record<never, never>;
   };
 }
@@ -76,4 +77,9 @@ export interface ConversationToken {
   message: number;
   index: number;
   text: string;
+}
+
+export interface DocumentEmitted {
+  name: string;
+  data: unknown;
 }
