@@ -90,6 +90,14 @@ test("a patch that makes b of a makes b of a, and parts that are equal are the s
   assert.ok(count > 20_000);
 });
 
+test("-0 takes the place of 0", () => {
+  for (const [old, value] of [[0, -0], [-0, 0]]) {
+    assert.ok(Object.is(share({ n: old }, { n: value }).n, value));
+    const patch = [{ op: "replace", path: "/n", value: { of: value } }];
+    assert.ok(Object.is(patched({ value: { n: { of: old } } }, patch).n.of, value));
+  }
+});
+
 test("an element that is inserted moves the others, which stay the same objects", () => {
   const old = freeze({ list: [{ id: 1 }, { id: 2 }], other: { id: 3 } });
   const found = patched({ value: old }, [{ op: "add", path: "/list/0", value: { id: 0 } }]);

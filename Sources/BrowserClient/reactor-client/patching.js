@@ -16,7 +16,7 @@ export function share(old, value) {
   for (const key of keys) {
     const has = Object.hasOwn(old, key);
     if (has) value[key] = share(old[key], value[key]);
-    isSame &&= has && value[key] === old[key];
+    isSame &&= has && Object.is(value[key], old[key]); // -0 is not 0
   }
   return isSame ? old : value;
 }
