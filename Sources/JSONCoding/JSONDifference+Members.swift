@@ -24,11 +24,15 @@ extension JSONDifference {
         if isEnd(here.one, in: one), isEnd(here.other, in: other) {
             return (here.one + 1, here.other + 1)
         }
-        return try membersByName(here)
+        return try membersByName(here, of: places.other)
     }
 
     /// Compares the rest of two objects. The order of the members differs.
-    private mutating func membersByName(_ places: Places) throws(GiveUp) -> Places {
+    ///
+    /// - Parameter object: the place of the other object.
+    private mutating func membersByName(
+        _ places: Places, of object: Int
+    ) throws(GiveUp) -> Places {
         let rest = try self.rest(from: places, areMembers: true)
         let isLast = isDone
         isDone = false
@@ -38,8 +42,10 @@ extension JSONDifference {
             let known = places.updateValue(index, forKey: hash(one, child.key))
             guard known == nil else { throw .impossible }
         }
+        var isLonger = false
         for child in rest.other {
             guard let index = places.removeValue(forKey: hash(other, child.key)) else {
+                isLonger = true
                 try add(child)
                 continue
             }
@@ -59,6 +65,8 @@ extension JSONDifference {
                 try difference.append("remove")
             }
         }
+        // Each other name is one of those before.
+        if isLonger { try requireUniqueNames(of: object) }
         held -= rest.one.count + rest.other.count
         isDone = isLast
         return rest.ends

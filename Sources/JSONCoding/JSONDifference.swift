@@ -24,23 +24,29 @@ extension JSONPatch {
     /// It has `add`, `remove` and `replace` only. The order of members is not part of a value, so a
     /// patch does not change it. Numbers that are spelled differently are different.
     ///
+    /// Nil also if an object of either text has two members of one name: a pointer names only one.
+    ///
     /// - Parameters:
-    ///   - one: JSON as ``JSON/encode(_:into:)`` writes it, without two members of one name. For
-    ///     other bytes the result is nil or meaningless.
+    ///   - one: JSON as ``JSON/encode(_:into:)`` writes it. For other bytes the result is nil or
+    ///     meaningless.
     ///   - other: the same.
+    ///   - isUnique: whether no object of `one` is known to have two members of one name; set to
+    ///     whether none of `other` has, so that each text is searched once.
     ///   - work: what was done, in the unit of ``DifferenceLimits/work``.
     package static func difference(
         from one: [UInt8], to other: [UInt8], within limits: DifferenceLimits = DifferenceLimits(),
-        work: inout Int
+        isUnique: inout Bool, work: inout Int
     ) -> [UInt8]? {
         var difference = JSONDifference(one, other, limits)
         defer { work += difference.work }
-        return difference.patch()
+        let patch = difference.patch(isUnique: isUnique)
+        isUnique = patch != nil
+        return patch
     }
 
     package static func difference(from one: [UInt8], to other: [UInt8]) -> [UInt8]? {
-        var work = 0
-        return difference(from: one, to: other, work: &work)
+        var (isUnique, work) = (false, 0)
+        return difference(from: one, to: other, isUnique: &isUnique, work: &work)
     }
 }
 
@@ -85,12 +91,13 @@ struct JSONDifference {
         (self.one, self.other, self.limits) = (one, other, limits)
     }
 
-    mutating func patch() -> [UInt8]? {
+    mutating func patch(isUnique: Bool) -> [UInt8]? {
         let equal = JSONText.equalBeginning(one, other)
         work += (equal + one.count + other.count) / 8
-        guard equal < max(one.count, other.count) else { return Array("[]".utf8) }
         equalEnd = JSONText.equalEnd(one, other, below: min(one.count, other.count) - equal)
         do throws(GiveUp) {
+            if !isUnique { try requireUniqueNames(one, 0..<one.count) }
+            guard equal < max(one.count, other.count) else { return Array("[]".utf8) }
             try findOpen(before: equal)
             _ = try compare((0, 0), level: 0)
         } catch {
@@ -203,6 +210,7 @@ struct JSONDifference {
         out.append(UInt8(ascii: "\""))
         if let value {
             guard out.count + value.count < other.count / 2 else { throw .tooLong }
+            try requireUniqueNames(other, value)
             out.append(contentsOf: ",\"value\":".utf8)
             out.append(contentsOf: other[value])
         }

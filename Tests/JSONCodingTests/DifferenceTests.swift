@@ -58,6 +58,42 @@ struct DifferenceTests {
         }
     }
 
+    @Test(arguments: [
+        // A reader that takes the last member of a name has 2 in its place.
+        (#"{"a":1,"a":2}"#, #"{"a":3,"a":2}"#), (#"{"a":1,"b":0}"#, #"{"a":1,"a":2,"b":0}"#),
+        (#"{"b":0,"a":1}"#, #"{"a":2,"b":0,"a":1}"#), (#"{"a":1,"b":0}"#, #"{"a":1,"b":0,"a":2}"#),
+        ("[0]", #"[0,{"a":1,"a":2}]"#), (#"{"b":1}"#, #"{"b":{"c":[{"a":1,"a":2}]}}"#),
+        (#"{"b":1,"c":{"a":1,"a":2}}"#, #"{"b":2,"c":{"a":1,"a":2}}"#),
+        (#"{"a":1,"a":1}"#, #"{"a":1,"a":1}"#),
+    ])
+    func `none is made for two members of one name`(one: String, other: String) {
+        for (before, after) in [
+            ("", #","z":"\#(Self.padding)""#), (#""z":"\#(Self.padding)","#, ""),
+        ] {
+            let texts = [one, other].map { "{\(before)\"d\":\($0)\(after)}" }
+            #expect(difference(texts[0], texts[1]) == nil)
+        }
+    }
+
+    @Test func `a text is searched once for two members of one name`() {
+        func once(_ value: Int) -> [UInt8] { text(#""n":\#(value)"#) }
+        func twice(_ value: Int) -> [UInt8] { text(#""n":\#(value),"n":0"#) }
+        func text(_ members: String) -> [UInt8] {
+            Array(#"{"a":{\#(members)},"z":"\#(Self.padding)"}"#.utf8)
+        }
+        var (isUnique, work) = (false, 0)
+        func difference(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+            JSONPatch.difference(from: one, to: other, isUnique: &isUnique, work: &work) != nil
+        }
+        #expect(difference(once(1), once(2)) && isUnique)
+        let before = work
+        #expect(difference(once(2), once(3)) && isUnique)
+        #expect(work - before < before - once(1).count / 2)
+        isUnique = true
+        #expect(!difference(once(1), twice(2)) && !isUnique)
+        #expect(!difference(twice(2), twice(3)) && !isUnique)
+    }
+
     @Test func `none is made that is not smaller than half of the document`() throws {
         #expect(difference("1", "2") == nil)
         #expect(difference(#"{"a":1}"#, "[1]") == nil)
@@ -129,11 +165,11 @@ struct DifferenceTests {
         "[\(elements.map { "\($0)" }.joined(separator: ","))]"
     }
 
-    /// The cost of a difference, in bytes of the documents.
+    /// The cost of a difference from a text that was searched before, in bytes of the documents.
     private func cost(_ one: String, _ other: String) -> (work: Int, bytes: Int, patch: Int?) {
-        var work = 0
+        var (isUnique, work) = (true, 0)
         let patch = JSONPatch.difference(
-            from: Array(one.utf8), to: Array(other.utf8), work: &work)
+            from: Array(one.utf8), to: Array(other.utf8), isUnique: &isUnique, work: &work)
         return (work, one.utf8.count + other.utf8.count, patch?.count)
     }
 
@@ -178,8 +214,9 @@ struct DifferenceTests {
         ]
         let limits = JSONPatch.DifferenceLimits()
         for (one, other) in pairs {
-            var work = 0
-            _ = JSONPatch.difference(from: Array(one.utf8), to: Array(other.utf8), work: &work)
+            var (isUnique, work) = (true, 0)
+            _ = JSONPatch.difference(
+                from: Array(one.utf8), to: Array(other.utf8), isUnique: &isUnique, work: &work)
             #expect(work <= limits.work + one.utf8.count + other.utf8.count)
         }
     }

@@ -1,5 +1,6 @@
 import Feeds
 import JSONCoding
+import Reactors
 import Sessions
 import Testing
 
@@ -135,6 +136,17 @@ struct PatchStreamTests {
         return text
     }
 
+    @Test func `a state with two members of one name is always shown whole`() throws {
+        let rig = Rig()
+        let session = try rig.create("s", .of { Stammerer() })
+        let reader = rig.subscribe(session, .patches)
+        for _ in 0..<3 { try rig.act("1", on: session) }
+        #expect(
+            lines(rig, reader) == [
+                "snapshot 0 (whole)", "state 1 (whole)", "state 2 (whole)", "state 3 (whole)",
+            ])
+    }
+
     @Test func `a state that was shown before a gap is never the base of a patch`() throws {
         let rig = Rig()
         let session = try filled(rig)
@@ -166,4 +178,33 @@ struct PatchStreamTests {
         try rig.act(Post.touch, on: session)
         #expect(lines(rig, reader).last == "state 5 (whole)")
     }
+}
+
+/// A state that encodes one key twice.
+private struct Stammerer: Reactor {
+    typealias Action = Int
+
+    struct State: Codable, Sendable {
+        var count = 0
+
+        private enum Key: String, CodingKey { case count, text }
+
+        init() {}
+
+        init(from decoder: any Decoder) throws {
+            count = try decoder.container(keyedBy: Key.self).decode(Int.self, forKey: .count)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(count, forKey: .count)
+            // Registration would refuse an initial state that it cannot read back.
+            if count > 0 { try container.encode(0, forKey: .count) }
+            try container.encode(String(repeating: "x", count: 5_000), forKey: .text)
+        }
+    }
+
+    let initialState = State()
+
+    func reduce(state: inout State, mutation: Int) { state.count += mutation }
 }

@@ -52,7 +52,7 @@ final class CatchUp {
     private static let sliceBytes = 65_536
     /// The bytes of events of a slice that are framed at once. The last event may exceed this.
     private static let framedBytes = 1 << 20
-    /// The bytes of states that are encoded at once for events that show a part of them.
+    /// The bytes of states that are encoded, searched and compared at once.
     private static let encodedBytes = 4 << 20
     /// The state before the first record may be trimmed while the record is read. Then both are
     /// read again. A state that cannot be rebuilt looks the same, so the number of attempts is
@@ -477,9 +477,9 @@ final class CatchUp {
     ) throws(RecoveryFault) -> StateChange? {
         guard let fold, record.kind == .mutation else { return nil }
         try fold.applyNext(record)
-        let state = shown(fold)
-        encoded += state.bytes.count
-        return framer.change(to: state)
+        let before = loop.pass.bytes
+        defer { encoded += loop.pass.bytes - before }
+        return framer.change(to: shown(fold))
     }
 
     // MARK: The state before the first record

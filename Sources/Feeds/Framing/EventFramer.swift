@@ -22,6 +22,8 @@ package struct EventFramer {
     /// Why patches need that: a reader may hold the state as another program has shown it, before a
     /// restart. So the first state is always shown whole.
     private var isBase = false
+    /// Whether no object in ``shown`` is known to have two members of one name.
+    private var isUnique = false
 
     /// Called for each event with its position, including its part, and the offset of its end in
     /// `out`.
@@ -48,7 +50,7 @@ package struct EventFramer {
 
     /// After this, the next state is shown whole.
     mutating func forgetBase() {
-        isBase = false
+        (isBase, isUnique) = (false, false)
         if selection.states == .whole { shown = nil }
     }
 
@@ -75,9 +77,9 @@ package struct EventFramer {
             return .state(value ?? Self.null[...])
         }
         isBase = true
-        guard let before, let value, let patch = state.patch(from: before, to: value) else {
-            return .state(shown ?? Self.null[...])
-        }
+        guard let before, let value,
+            let patch = state.patch(from: before, to: value, isUnique: &isUnique)
+        else { return .state(shown ?? Self.null[...]) }
         return .patch(patch[...])
     }
 

@@ -544,8 +544,9 @@ package final class SharedStream {
         var state: StateChange?
         if selection.readsStates, head.kind == .mutation {
             let version = feed.shown(at: head.position.number, events)
-            encoded += version.bytes.count
+            let before = feed.loop.pass.patchWork
             state = framer.change(to: version)
+            encoded += version.bytes.count + feed.loop.pass.patchWork - before
         }
         framer.append(head.position, events, state: state, of: feed, to: &out, ended: ended)
     }

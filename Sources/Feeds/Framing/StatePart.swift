@@ -30,13 +30,17 @@ package final class ShownVersion {
 
     /// A patch from what was shown before to this state, or to a part of it; nil if it would not be
     /// smaller than half, or takes too much work.
-    func patch(from before: ArraySlice<UInt8>, to value: ArraySlice<UInt8>) -> [UInt8]? {
+    ///
+    /// - Parameter isUnique: as in ``JSONPatch/difference(from:to:within:isUnique:work:)``.
+    func patch(
+        from before: ArraySlice<UInt8>, to value: ArraySlice<UInt8>, isUnique: inout Bool
+    ) -> [UInt8]? {
         var (limits, work) = (JSONPatch.DifferenceLimits(), 0)
         // In proportion to the bytes: there may be many small parts, or many small states.
         limits.work = min(limits.work, 4 * (before.count + value.count))
         defer { pass.countPatch(work) }
         return JSONPatch.difference(
-            from: Array(before), to: Array(value), within: limits, work: &work)
+            from: Array(before), to: Array(value), within: limits, isUnique: &isUnique, work: &work)
     }
 
     /// The part of the state that the pointer names; nil if there is none.
