@@ -46,7 +46,7 @@ extension JSONPatch {
                 reason: .tooManyValues, index: nil, pointer: "",
                 phrase: "the document would have too many values")
         }
-        return Result(effective: effective, growth: editing.growth)
+        return Result(effective: effective, growth: editing.growth, steps: editing.steps)
     }
 
     package struct Result: Sendable {
@@ -55,6 +55,8 @@ extension JSONPatch {
         package var effective: JSONPatch
         /// The values that the document has more than before: members, elements and itself.
         package var growth: Int
+        /// Members and elements that were compared, moved or visited.
+        package var steps: Int
     }
 }
 

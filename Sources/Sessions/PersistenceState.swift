@@ -61,6 +61,9 @@ struct SnapshotTally {
             || recordBytes >= max(limits.snapshotBytes, stateBytes)
     }
 
+    /// Counts work of mutations, as bytes of records.
+    mutating func worked(_ bytes: Int) { recordBytes += bytes }
+
     /// Counts the bytes of a note or a failure, and 64 more for its overhead in the journal.
     mutating func entryWritten(_ bytes: Int) { entryBytes += bytes + 64 }
 

@@ -71,7 +71,9 @@ extension ReactorMachine {
         let tag = newestTag()
         let mark = session.beginRequest()
         let isMarked = core.beginAttempt()
+        if work != nil { beginWork() }
         act()
+        if session.owesMeasure() { measureState(mayWait: false) }
         if let refusal = session.endRequest() {
             takeBackRequest(to: mark, lastTag: tag)
             throw refusal
@@ -176,13 +178,26 @@ extension ReactorMachine {
         } else if session.weighsNewest() {
             weigh(mutation)
         }
+        if work != nil { weighWork() }
         if checks.any { check(mutation) }
-        if session.isMeasureDue() { measureState() }
+        if session.isMeasureDue() { measureState(mayWait: session.isInRequest()) }
         if !session.endMutation() { refuseMutation(of: action) }
     }
 
     @usableFromInline
-    func measureState() { session.measure(core.state) }
+    func beginWork() { work?.begin() }
+
+    /// A mutation that takes as long as a large one counts like one, so that neither a load nor a
+    /// rollback repeats much of it.
+    @usableFromInline
+    func weighWork() {
+        guard let bytes = work?.takeBytes() else { return }
+        session.history.weigh(bytes)
+        session.persistence?.snapshots.worked(bytes)
+    }
+
+    @usableFromInline
+    func measureState(mayWait: Bool) { session.measure(core.state, mayWait: mayWait) }
 
     @usableFromInline
     func weigh(_ mutation: R.Mutation) { session.weigh(mutation) }

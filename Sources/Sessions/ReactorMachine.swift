@@ -32,6 +32,9 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     /// The types whose values may have no JSON, so that each value is encoded as it is made.
     @usableFromInline
     let checks: ReactorChecks
+    /// Nil unless the reactor counts its work.
+    @usableFromInline
+    let work: RequestWork?
     /// The newest old version whose decoration failed. A failure is logged once per version.
     var undecorated: UInt64?
     private let clock: any Clock<Duration>
@@ -43,6 +46,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
         saved: SavedSession?, compiled: Compiled
     ) throws(RecoveryFault) {
         self.reactor = reactor
+        work = (reactor as? any MeteredReactor)?.work
         self.pulses = PulseRecorder(pulses)
         hasPulses = !pulses.isEmpty
         self.session = session
@@ -176,6 +180,7 @@ where R.Action: Codable, R.Mutation: Codable, R.State: Codable, R.Activity: Enco
     func receiveAlone(_ action: R.Action, as repeated: ActionTag?) -> (any Error)? {
         let (mark, last) = (session.attemptMark(), lastTag)
         let isMarked = core.beginAttempt()
+        beginWork()
         let tag = repeated ?? nextTag()
         switch core.receive(action, tag: tag, subject: session.subject(), observer: self) {
         case .accepted(_, let isSettled):

@@ -35,11 +35,23 @@ extension Session {
     ///
     /// - Returns: whether the state has to be measured now.
     @usableFromInline
-    func isMeasureDue() -> Bool { meters.state.isDue(table.limits.stateBytes) }
+    func isMeasureDue() -> Bool {
+        meters.state.isDue(table.limits.stateBytes, mayWait: attempt.isRequest)
+    }
+
+    @usableFromInline
+    func isInRequest() -> Bool { attempt.isRequest }
+
+    /// Whether the state has to be measured at the end of the request.
+    @usableFromInline
+    func owesMeasure() -> Bool { meters.state.isOwed && !attempt.isRefused }
 
     /// Measures a state, and refuses the present decision if the state is larger than
     /// `--state-limit`.
-    func measure(_ state: some Encodable) {
+    ///
+    /// - Parameter mayWait: whether a state that is a little larger may become smaller in the rest
+    ///   of the request.
+    func measure(_ state: some Encodable, mayWait: Bool = false) {
         let buffers = table.buffers
         var scratch = buffers.takeScratch()
         scratch.reserveCapacity(stateEstimate)
@@ -52,7 +64,12 @@ extension Session {
         } catch {
             return refuse(.notEncodable("the state", error))
         }
-        _ = admits(stateBytes: scratch.count)
+        guard mayWait, scratch.count / 5 * 4 <= table.limits.stateBytes else {
+            _ = admits(stateBytes: scratch.count)
+            return
+        }
+        meters.state.recordMeasurement(scratch.count)
+        meters.state.isOwed = scratch.count > table.limits.stateBytes
     }
 
     /// Refuses the present decision if a state of this size exceeds the limit.

@@ -14,6 +14,8 @@ struct StateMeter {
     private var received = 0
     /// The mutations that are left before the next measurement.
     private var remaining = 0
+    /// Whether the state may exceed the limit.
+    var isOwed = false
     /// The mutations between the last measurement and the next.
     private var interval = 0
 
@@ -39,10 +41,13 @@ struct StateMeter {
 
     /// Counts a mutation.
     ///
-    /// - Returns: whether the state has to be measured.
-    mutating func isDue(_ limit: Int) -> Bool {
+    /// - Parameter mayWait: whether the state is measured at the end of the request if ``isOwed``.
+    ///   Else each action of a batch on a state just below the limit would have it measured.
+    /// - Returns: whether the state has to be measured now.
+    mutating func isDue(_ limit: Int, mayWait: Bool) -> Bool {
         remaining -= 1
-        return remaining < 0 || received > limit - size
+        isOwed = received > limit - size
+        return remaining < 0 || isOwed && !(mayWait && received <= size / 4)
     }
 
     /// Records a measured size that is within the limit.
@@ -55,6 +60,7 @@ struct StateMeter {
         remaining = interval
         size = bytes
         received = 0
+        isOwed = false
     }
 
     /// Records that a state is undone that may have been measured. The size of the state before is

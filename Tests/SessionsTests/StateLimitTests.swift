@@ -78,6 +78,10 @@ struct StateLimitTests {
         #"{"type":"\#(type)","text":"\#(String(repeating: "x", count: count))"}"#
     }
 
+    private func batch(_ action: String, _ count: Int) -> String {
+        "[\(Array(repeating: action, count: count).joined(separator: ","))]"
+    }
+
     private func begun(
         keepsRecords: Bool = true, _ limit: Int = 2_000
     ) throws -> (Rig, Session) {
@@ -112,6 +116,28 @@ struct StateLimitTests {
         #expect(try !isRefused(add(10), session, rig))
         #expect(rig.lines(reader) == ["adds 1 1", "adds 3 2"])
         #expect(rig.state(session) == #"{"text":"xxxxxxxxxx","adds":2}"#)
+    }
+
+    @Test(arguments: [true, false])
+    func `a batch just below the limit measures the state once`(keepsRecords: Bool) throws {
+        let limit = 200_000
+        let (rig, session) = try begun(keepsRecords: keepsRecords, limit)
+        try rig.act(add(limit - 200), on: session)
+        // Until the intervals between two measurements are long.
+        for _ in 0..<200 { try rig.act(add(0), on: session) }
+        rig.table.pass.end()
+        try rig.act(batch(add(0), 50), on: session)
+        #expect(rig.table.pass.bytes < 3 * limit)
+        let full = rig.state(session)
+        let refusal = try rig.refusal(of: batch(add(9), 50), on: session)
+        guard case .stateTooLarge(limit: limit)? = refusal else {
+            return #expect(refusal == nil, "not refused")
+        }
+        #expect(rig.state(session) == full)
+        // At the end it is within the limit.
+        #expect(
+            try rig.refusal(of: Post.all(add(1_000), #"{"type":"clear"}"#), on: session) == nil)
+        #expect(rig.state(session).utf8.count < 100)
     }
 
     @Test func `many small changes reach the limit, and none exceeds it`() throws {

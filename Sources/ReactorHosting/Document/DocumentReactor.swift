@@ -1,11 +1,12 @@
 internal import JSONCoding
 internal import Reactors
+internal import Sessions
 
 /// A JSON document that its clients change; see ``Hosted/document(_:)``.
 ///
 /// A mutation has the operations that have the same effect as those of the action: the journal need
 /// not test again, and the meters of mutations see the bytes that a copy adds.
-struct DocumentReactor: Reactor {
+struct DocumentReactor: MeteredReactor {
     enum Action: TaggedCodable, Sendable {
         case set(value: JSONValue)
         case patch(operations: JSONPatch)
@@ -39,8 +40,12 @@ struct DocumentReactor: Reactor {
     /// Why a bound besides `--state-limit`: in memory an element takes up to 40 bytes, as JSON only
     /// two. And each action may have to search or move all of them.
     static let valueLimit = 100_000
+    /// The members and elements that the actions of one request may visit, move or copy: about
+    /// 20 ms, and as much again when the mutations are reduced.
+    static let stepLimit = 1_000_000
 
     let initialState: State
+    let work = RequestWork()
 
     init(value: JSONValue) { initialState = State(value: value, emitted: nil) }
 
@@ -52,7 +57,7 @@ struct DocumentReactor: Reactor {
                 ? .just(.set(value: value)) : Self.refuse(.tooManyValues, Self.tooMany)
         case .patch(let patch): return mutate(state, patch)
         case .append(let path, let text):
-            return Self.fault(of: path, in: state.value) ?? .just(.append(path: path, text: text))
+            return fault(of: path, in: state.value) ?? .just(.append(path: path, text: text))
         case .emit(let name, let data): return .just(.emit(name: name, data: data))
         }
     }
@@ -60,7 +65,8 @@ struct DocumentReactor: Reactor {
     private func mutate(_ state: State, _ patch: JSONPatch) -> Effect<Mutation> {
         var value = state.value
         do throws(JSONPatch.Failure) {
-            let result = try patch.apply(to: &value, within: Self.limits(for: state))
+            let result = try patch.apply(to: &value, within: limits(for: state))
+            work.count(result.steps)
             guard !result.effective.operations.isEmpty else { return .none }
             return .just(.patch(operations: result.effective))
         } catch {
@@ -92,11 +98,21 @@ struct DocumentReactor: Reactor {
 
     private static let tooMany = "a document has at most \(valueLimit) members and elements"
 
-    private static func limits(for state: State) -> JSONPatch.Limits {
-        var limits = JSONPatch.Limits()
+    private func limits(for state: State) -> JSONPatch.Limits {
+        let count = state.count ?? Self.count(state.value)
+        // Of the arrays and objects that the patch changes a copy is made, which may be refused.
+        work.count(count / 4)
+        var limits = limits
         // The state has the document as a member.
         limits.outerDepth = 1
-        limits.growth = valueLimit - (state.count ?? count(state.value))
+        limits.growth = Self.valueLimit - count
+        return limits
+    }
+
+    /// What the request may still cost.
+    private var limits: JSONPatch.Limits {
+        var limits = JSONPatch.Limits()
+        limits.steps = Self.stepLimit - work.steps
         return limits
     }
 
@@ -106,13 +122,14 @@ struct DocumentReactor: Reactor {
     }
 
     /// Why a text cannot be appended; nil if it can.
-    private static func fault(of path: Pointer, in value: JSONValue) -> Effect<Mutation>? {
-        var editing = JSONEditing(.init())
+    private func fault(of path: Pointer, in value: JSONValue) -> Effect<Mutation>? {
+        var editing = JSONEditing(limits)
+        defer { work.count(editing.steps) }
         do throws(JSONEditing.Fault) {
             if case .string = try editing.find(path.pointer, in: value) { return nil }
             return .refuse("not_a_text", "\(path.place): the value is not a text.")
         } catch {
-            return refuse(error.reason, "\(path.place): \(error.phrase)")
+            return Self.refuse(error.reason, "\(path.place): \(error.phrase)")
         }
     }
 

@@ -124,6 +124,26 @@ struct DocumentTests {
         #expect(try full.json["detail"]?.string?.contains("100000") == true)
     }
 
+    @Test func `the actions of a batch together make a bounded work`() async throws {
+        let session = try await document("null")
+        let list = Array(repeating: "0", count: 50_000).joined(separator: ",")
+        try await session.post(#"{"type":"set","value":{"a":[\#(list)]}}"#)
+        let operations = [
+            #"{"op":"test","path":"/a/0","value":0}"#, #"{"op":"replace","path":"/a/0","value":1}"#,
+        ]
+        for operation in operations {
+            let action = #"{"type":"patch","operations":[\#(operation)]}"#
+            let batch = Array(repeating: action, count: 1_000).joined(separator: ",")
+            let refused = try await session.client.post("\(session.path)/actions", "[\(batch)]")
+            #expect(refused.status == 422)
+            #expect(try refused.json["refusal"]?["code"] == "too_costly", "\(refused.text)")
+            #expect(try await session.read()["state"]?["value"]?["a"]?[0] == 0)
+            // The next request begins anew.
+            #expect(try await session.client.post("\(session.path)/actions", action).status == 200)
+            try await session.post(#"{"type":"set","value":{"a":[\#(list)]}}"#)
+        }
+    }
+
     @Test func `the cases that other implementations share hold over HTTP`() async throws {
         let cases = try SharedPatchCase.read("spec_tests") + SharedPatchCase.read("tests")
         #expect(cases.count > 100)
@@ -227,6 +247,39 @@ struct PatchedStreamTests {
         }
     }
 
+    @Test func `cut anywhere and resumed, a stream gives the same states`() async throws {
+        let session = try await document(try await sharedServer())
+        let stream = try await session.follow("states?form=patch")
+        for number in 0...3 { try await add(number, session) }
+        try await session.post(#"{"type":"emit","name":"\u2028 / ~"}"#)
+        try await session.post(
+            #"{"type":"patch","operations":[{"op":"add","path":"/é~0~1","value":{"\u2029":-0}},"#
+                + #"{"op":"remove","path":"/list/0"}]}"#)
+        let last = try await stream.next(6).last?.id ?? ""
+        let bytes = await stream.bytes
+        var rests: [String: [Event]] = [:]
+        var parser = EventParser()
+        var document = PatchedDocument()
+        var id = ""
+        for byte in bytes {
+            // The connection ends before this byte: the client resumes after the last whole event.
+            if !document.isEmpty, rests[id] == nil {
+                let rest = try await session.rest(after: id, through: last)
+                rests[id] = rest
+                let end = try document.after(rest)
+                #expect(end["value"]?["é~/"] == ["\u{2029}": 0])
+                #expect(end["value"]?["list"] == [1, 2, 3])
+                #expect(end["emitted"]?["name"] == "\u{2028} / ~")
+            }
+            for case .event(let event) in parser.parse([byte]) {
+                try document.apply(event)
+                id = event.id
+            }
+        }
+        #expect(rests.count == 6)
+        #expect(try document.after([]) == (try await session.state()))
+    }
+
     @Test(arguments: [
         ("states?form=patches", "send state or patch"),
         ("events?form=patch&only=pulses", "no states"),
@@ -277,4 +330,66 @@ struct SharedPatchCase {
         let data = try JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed)
         return String(decoding: data, as: UTF8.self)
     }
+}
+
+extension SessionHandle {
+    /// The events after one, on a stream of its own.
+    fileprivate func rest(after id: String, through last: String) async throws -> [Event] {
+        let stream = try await open("states?form=patch", [("Last-Event-ID", id)])
+        var events: [Event] = []
+        while (events.last?.id ?? id) != last { events.append(try await stream.next()) }
+        await stream.close()
+        return events
+    }
+}
+
+/// A state as a client holds it; written for these tests, so that they share no code with the
+/// server.
+private struct PatchedDocument {
+    private var state: JSONValue?
+
+    var isEmpty: Bool { state == nil }
+
+    /// The state after further events.
+    func after(_ events: [Event]) throws -> JSONValue {
+        var copy = self
+        for event in events { try copy.apply(event) }
+        return copy.state ?? .null
+    }
+
+    mutating func apply(_ event: Event) throws {
+        let data = try JSONValue(text: event.data)
+        guard event.name == "patch" else { return state = data }
+        for operation in data.array ?? [] {
+            let tokens = (operation["path"]?.string ?? "").split(separator: "/").map {
+                String($0).replacing("~1", with: "/").replacing("~0", with: "~")
+            }
+            state = try Self.changed(state, tokens[...], operation)
+        }
+    }
+
+    private static func changed(
+        _ value: JSONValue?, _ path: ArraySlice<String>, _ operation: JSONValue
+    ) throws -> JSONValue? {
+        guard let token = path.first else { return operation["value"] }
+        let (rest, isLast) = (path.dropFirst(), path.count == 1)
+        switch value {
+        case .object(var members):
+            members[token] = try changed(members[token], rest, operation)
+            return .object(members)
+        case .array(var elements):
+            let index = try #require(Int(token))
+            if isLast, operation["op"] == "add" {
+                elements.insert(try #require(operation["value"]), at: index)
+            } else if let element = try changed(elements[index], rest, operation) {
+                elements[index] = element
+            } else {
+                elements.remove(at: index)
+            }
+            return .array(elements)
+        default: throw Misplaced()
+        }
+    }
+
+    private struct Misplaced: Error {}
 }
