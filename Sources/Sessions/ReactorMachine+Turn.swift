@@ -73,7 +73,7 @@ extension ReactorMachine {
         let isMarked = core.beginAttempt()
         if work != nil { beginWork() }
         act()
-        if session.owesMeasure() { measureState(mayWait: false) }
+        if session.isMeasureLeft() { measureState(mayWait: false) }
         if let refusal = session.endRequest() {
             takeBackRequest(to: mark, lastTag: tag)
             throw refusal
@@ -187,13 +187,13 @@ extension ReactorMachine {
     @usableFromInline
     func beginWork() { work?.begin() }
 
-    /// A mutation that takes as long as a large one counts like one, so that neither a load nor a
-    /// rollback repeats much of it.
+    /// A mutation that takes as long as a large one counts like one, so that neither a rollback nor
+    /// a load repeats much of it: about 20 ms per mebibyte of history, 40 ms between two snapshots.
     @usableFromInline
     func weighWork() {
-        guard let bytes = work?.takeBytes() else { return }
-        session.history.weigh(bytes)
-        session.persistence?.snapshots.worked(bytes)
+        guard let steps = work?.takeSteps() else { return }
+        session.history.weigh(steps)
+        session.persistence?.snapshots.worked(16 * steps)
     }
 
     @usableFromInline

@@ -13,18 +13,20 @@ package protocol MeteredReactor: Reactor {
 package final class RequestWork {
     package private(set) var steps = 0
     private var weighed = 0
-    /// Of a mutation as JSON, whose reading takes about as long as a step.
-    private static let stepBytes = 4
 
     package init() {}
 
-    package func count(_ steps: Int) { self.steps += steps }
+    /// - Parameter isRepeated: whether a rollback or a load repeats these steps.
+    package func count(_ steps: Int, isRepeated: Bool = true) {
+        self.steps += steps
+        if !isRepeated { weighed += steps }
+    }
 
     func begin() { (steps, weighed) = (0, 0) }
 
-    /// The bytes of a mutation that would take as long as the work since the last call.
-    func takeBytes() -> Int {
+    /// The repeated steps since the last call.
+    func takeSteps() -> Int {
         defer { weighed = steps }
-        return (steps - weighed) * Self.stepBytes
+        return steps - weighed
     }
 }

@@ -44,7 +44,7 @@ extension Session {
 
     /// Whether the state has to be measured at the end of the request.
     @usableFromInline
-    func owesMeasure() -> Bool { meters.state.isOwed && !attempt.isRefused }
+    func isMeasureLeft() -> Bool { meters.state.isOwed && !attempt.isRefused }
 
     /// Measures a state, and refuses the present decision if the state is larger than
     /// `--state-limit`.

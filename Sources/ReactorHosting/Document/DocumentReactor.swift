@@ -101,7 +101,7 @@ struct DocumentReactor: MeteredReactor {
     private func limits(for state: State) -> JSONPatch.Limits {
         let count = state.count ?? Self.count(state.value)
         // Of the arrays and objects that the patch changes a copy is made, which may be refused.
-        work.count(count / 4)
+        work.count(count / 4, isRepeated: false)
         var limits = limits
         // The state has the document as a member.
         limits.outerDepth = 1
@@ -109,7 +109,7 @@ struct DocumentReactor: MeteredReactor {
         return limits
     }
 
-    /// What the request may still cost.
+    /// The steps that the request has left.
     private var limits: JSONPatch.Limits {
         var limits = JSONPatch.Limits()
         limits.steps = Self.stepLimit - work.steps
