@@ -1,9 +1,10 @@
 import Cyclers
-import Feeds
 import Reactors
 import Sessions
 import Storage
 import Testing
+
+@testable import Feeds
 
 /// A text that grows by the given text, or doubles.
 private struct Notebook: Reactor {
@@ -125,9 +126,9 @@ struct StateLimitTests {
         try rig.act(add(limit - 200), on: session)
         // Until the intervals between two measurements are long.
         for _ in 0..<200 { try rig.act(add(0), on: session) }
-        rig.table.pass.end()
+        rig.table.pass.most = 0
         try rig.act(batch(add(0), 50), on: session)
-        #expect(rig.table.pass.bytes < 3 * limit)
+        #expect(rig.table.pass.most < 3 * limit)
         let full = rig.state(session)
         let refusal = try rig.refusal(of: batch(add(9), 50), on: session)
         guard case .stateTooLarge(limit: limit)? = refusal else {
