@@ -2,15 +2,16 @@ internal import Storage
 
 // The tags of sessions.
 extension PostgresArchive {
-    /// Reads about as many rows of the index at a time as the page has sessions, because most of
-    /// them belong to it.
+    /// Reads about as many rows of the index as the page has sessions, because most of them belong
+    /// to it. Then reads as many as so far, so a page costs few statements if few belong to it.
     func taggedPage(_ selection: TagSelection, _ answer: @escaping Answer<TaggedPage>) {
         read(answer, proves: { _ in true }) { connection in
             // No text in PostgreSQL contains NUL; the error would cost the connection.
             guard !selection.containsNUL else { return TaggedPage() }
             var (page, examined, last) = (TaggedPage(), 0, selection.after ?? .end)
             while true {
-                let slice = min(selection.limit + 1, TaggedPage.examined - examined)
+                let slice = min(
+                    max(selection.limit + 1, examined), TaggedPage.examined - examined)
                 let found = try connection.run(
                     Self.tagged, selection.parameters(after: last, limit: slice),
                     within: SessionRow.limit)

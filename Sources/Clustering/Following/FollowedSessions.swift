@@ -464,7 +464,7 @@ final class FollowedSessions {
         of feed: Feed, _ following: FollowingState, _ now: Int64, in table: SessionTable
     ) {
         guard !table.isLoading(feed.id) else { return }
-        switch following.need(ownership.members, now) {
+        switch following.need(ownership.members, now, hasPresence: feed.hasPresence) {
         case .nothing: break
         case .owned: feed.archive?.following?.ownerIsPresent()
         case .load: load(feed.id)

@@ -85,11 +85,14 @@ final class FollowingState: FeedUpkeep {
     }
 
     /// The next step for the session, so that its effects and sources do not stay idle for ever.
-    func need(_ members: Members, _ now: Int64) -> Need {
+    ///
+    /// - Parameter hasPresence: whether readers here have names: nodes see each other's readers
+    ///   through the owner.
+    func need(_ members: Members, _ now: Int64, hasPresence: Bool = false) -> Need {
         guard epoch != nil, !isOver, members.isHeard else { return .nothing }
         if let claimed, now - claimed < Self.claimPause { return .nothing }
         if let owner, owner != members.own.node { return members[owner] == nil ? .claim : .owned }
-        switch hasWork {
+        switch hasPresence ? true : hasWork {
         case nil: return .load
         case true?: return .claim
         case false?: return .nothing

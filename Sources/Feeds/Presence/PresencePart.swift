@@ -12,6 +12,9 @@ package struct PresencePart: Hashable, Sendable {
 
 // The parts of other nodes.
 extension Feed {
+    /// Whether some reader has had a name or has got `presence` events.
+    package var hasPresence: Bool { presence != nil }
+
     /// Another node sends its readers.
     ///
     /// - Parameter present: nil: the node knows no more, or is gone. Its names have their grace.

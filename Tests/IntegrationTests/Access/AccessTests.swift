@@ -162,6 +162,25 @@ struct AccessTests {
         }
     }
 
+    // A tag is a part of the state, which contains every pulse.
+    @Test func `a client of some pulses sees no tags`() async throws {
+        try await withTokens { server in
+            let client = server.client()
+            _ = try await send(
+                client, "PUT", "/v1/sessions/a", #"{"reactor":"order"}"#, as: Self.all)
+            let some = "some;-;-;-;status;-;600"
+            for query in ["tag=status:open", "reactor=order&sort=changed"] {
+                let refused = try await send(client, "GET", "/v1/sessions?\(query)", as: some)
+                #expect(refused.status == 403, "\(query)")
+            }
+            let page = try await send(client, "GET", "/v1/sessions", as: some)
+            #expect(page.status == 200 && page.text.contains(#""id":"a""#))
+            #expect(!page.text.contains("open") && !page.text.contains("changed"))
+            let whole = try await send(client, "GET", "/v1/sessions", as: Self.all)
+            #expect(whole.text.contains(#""tags":{"status":"open"}"#))
+        }
+    }
+
     @Test func `a client of some pulses sees them alone`() async throws {
         try await withTokens { server in
             let client = server.client()

@@ -74,6 +74,15 @@ struct TagTests: ProcessCluster {
         }
     }
 
+    @Test func `a value may begin with a mark that the colon would carry`() async throws {
+        try await withOrders("memory") { server in
+            let client = server.client()
+            try await create(client, "a")
+            try await set(client, "a", "\u{301}a:b")
+            #expect(try await list(client, "/v1/sessions?tag=status:%CC%81a:b") == ["a"])
+        }
+    }
+
     @Test(arguments: [
         ("tag=status", "bad_tag", "a name, a colon and a value"),
         ("tag=Status:open", "bad_tag", "1 to 32 of a-z 0-9 _"),

@@ -57,6 +57,22 @@ struct PresenceTests {
         await all.close()
     }
 
+    // Two timers of the loop had one token, so after the first event the loop was not woken again.
+    @Test func `changes are shown on a loop that has nothing else to do`() async throws {
+        try await withServer(.server, "--loops", "1", "--heartbeat", "10m") { server in
+            let session = try await server.client().session("alerts")
+            let ada = try await session.open("pulses?as=ada&presence=on&from=now")
+            #expect(try await next(ada) == #"{"present":["ada"],"others":0}"#)
+            var others: [EventStream] = []
+            for count in 1...12 {
+                // Each comes within a second of the last event.
+                others.append(try await session.open("pulses?from=now"))
+                #expect(try await next(ada) == #"{"present":["ada"],"others":\#(count)}"#)
+            }
+            for stream in others + [ada] { await stream.close() }
+        }
+    }
+
     @Test func `a mistake is named`() async throws {
         let session = try await sharedServer().session("alerts")
         let client = session.client

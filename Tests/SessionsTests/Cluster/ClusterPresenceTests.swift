@@ -90,6 +90,49 @@ struct ClusterPresenceTests: FollowedStreams {
         #expect(seen(rigs, ada, at: 0) == #"{"present":["ada"],"others":0}"#)
     }
 
+    // Nodes know of each other's readers through the owner, and there was none.
+    @Test func `readers of a session that no node owns see each other`() throws {
+        let (rigs, links, _) = try linked(3)
+        for _ in 0..<6 {
+            rigs[0].table.tick()
+            rigs.settle()
+        }
+        try #require(rigs.cluster.owner(of: "s") == nil)
+        let ada = try join(rigs, links, as: "ada", at: 1)
+        let bob = try join(rigs, links, as: "bob", at: 2)
+        func meet() {
+            for _ in 0..<8 {
+                for index in 1...2 { rigs.look(at: index) }
+                deliver(links, rigs)
+                pass(rigs, links)
+            }
+        }
+        meet()
+        let all = #"{"present":["ada","bob"],"others":0}"#
+        #expect(seen(rigs, ada, at: 1) == all)
+        #expect(seen(rigs, bob, at: 2) == all)
+        // The owner has no reader any more, and gives the session up. The others stay together.
+        let owner = try #require(
+            (1...2).first { rigs.cluster.owner(of: "s") == rigs.nodes[$0].node })
+        let cy = try join(rigs, links, as: "cy", at: 0)
+        meet()
+        rigs[owner].output.disconnect(owner == 1 ? ada : bob)
+        for _ in 0..<6 {
+            rigs[owner].table.tick()
+            rigs.settle()
+        }
+        for _ in 0..<30 {
+            for index in 0...2 where index != owner { rigs.look(at: index) }
+            deliver(links, rigs)
+            pass(rigs, links)
+        }
+        let rest = owner == 1 ? #""bob","cy""# : #""ada","cy""#
+        #expect(seen(rigs, cy, at: 0) == #"{"present":[\#(rest)],"others":0}"#)
+        #expect(
+            seen(rigs, owner == 1 ? bob : ada, at: 3 - owner)
+                == #"{"present":[\#(rest)],"others":0}"#)
+    }
+
     @Test func `above 100 names at a node, the counts are added`() throws {
         let (rigs, links, _) = try linked(2)
         let ada = try join(rigs, links, as: "ada", at: 0)

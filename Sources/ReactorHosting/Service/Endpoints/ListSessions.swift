@@ -24,9 +24,12 @@ enum ListSessions: ServiceEndpoint {
         {
             throw .forbidden
         }
+        // Tags are parts of a state, which contains every pulse.
+        let showsTags = request.access?.grants.pulses == nil
+        if !showsTags, case .tagged = query { throw .forbidden }
         guard !wantsStream(request) else { return try follow(query, request, on: connection) }
         switch query {
-        case .all(let range): list(range, on: connection)
+        case .all(let range): list(range, showsTags, on: connection)
         case .tagged(let selection): list(selection, on: connection)
         }
         return nil
@@ -63,7 +66,9 @@ enum ListSessions: ServiceEndpoint {
         return nil
     }
 
-    private static func list(_ wanted: SessionRange, on connection: HTTPConnection) {
+    private static func list(
+        _ wanted: SessionRange, _ showsTags: Bool, on connection: HTTPConnection
+    ) {
         let room = room(for: wanted.limit, on: connection)
         let limit = room == nil ? min(wanted.limit, fewLines) : wanted.limit
         var range = wanted
@@ -71,7 +76,9 @@ enum ListSessions: ServiceEndpoint {
         let (id, asked) = (connection.id, range)
         let isArchived = connection.loop.sessions.page(asked) { heads in
             guard connection.id == id else { return }
-            respond(heads, on: connection) { response(Page(sorting: $0, limit: limit), room) }
+            respond(heads, on: connection) {
+                response(Page(sorting: $0, limit: limit, showsTags), room)
+            }
         }
         guard !isArchived else { return }
         LoopQuery.ask(
@@ -79,7 +86,7 @@ enum ListSessions: ServiceEndpoint {
         ) { loop in
             loop.sessions.page(asked).map(SessionDescription.init)
         } then: { parts, _ in
-            response(Page(sorting: parts.flatMap { $0 }, limit: limit), room)
+            response(Page(sorting: parts.flatMap { $0 }, limit: limit, showsTags), room)
         }
     }
 
@@ -170,9 +177,9 @@ enum ListSessions: ServiceEndpoint {
         }
 
         /// - Parameter sessions: In any order; one more than the limit if there is a next page.
-        init(sorting sessions: [SessionDescription], limit: Int) {
+        init(sorting sessions: [SessionDescription], limit: Int, _ showsTags: Bool) {
             let sorted = sessions.sorted { $0.id < $1.id }
-            self.sessions = Array(sorted.prefix(limit))
+            self.sessions = sorted.prefix(limit).map { showsTags ? $0 : $0.withoutTags }
             next = sorted.count > limit ? sorted[limit - 1].id : nil
         }
     }

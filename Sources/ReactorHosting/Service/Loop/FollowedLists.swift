@@ -27,8 +27,6 @@ final class FollowedLists {
         var missing = 0
     }
 
-    /// The token of its timer.
-    static let timer: UInt64 = 8
     /// The least time between two readings of a list.
     private static let pause = Duration.milliseconds(250)
     /// The longest time without a reading. Other nodes change sessions without a sign here.
@@ -61,7 +59,8 @@ final class FollowedLists {
         if reading == nil, now >= restUntil, let list = next(now) { begin(list, now) }
         let isUrgent = reading == nil && lists.values.contains(where: \.hasNewReaders)
         loop.table.setTimer(
-            token: Self.timer, at: isUrgent ? restUntil : max(restUntil, now + Self.pause))
+            token: LoopTimer.lists.rawValue,
+            at: isUrgent ? restUntil : max(restUntil, now + Self.pause))
     }
 
     private func next(_ now: LoopInstant) -> FollowedList? {

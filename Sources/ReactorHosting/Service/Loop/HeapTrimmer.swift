@@ -11,7 +11,6 @@ internal import Sockets
 /// it while memory at a higher address is in use (malloc_trim(3)).
 final class HeapTrimmer {
     private static let queue = DispatchQueue(label: "heap.trimmer", qos: .utility)
-    static let timer: UInt64 = 2
     static let burstBytes = 16 << 20
 
     /// Larger blocks get pages of their own from the system, and return them when they are freed.
@@ -54,7 +53,8 @@ final class HeapTrimmer {
         freedBytes += bytes
         guard before < Self.burstBytes, freedBytes >= Self.burstBytes else { return }
         table.setTimer(
-            token: Self.timer, at: max(table.now + .seconds(1), trimmedAt + .seconds(10)))
+            token: LoopTimer.heap.rawValue,
+            at: max(table.now + .seconds(1), trimmedAt + .seconds(10)))
     }
 
     func timerReached() {

@@ -131,41 +131,33 @@ final class ServerLoop: LoopHandler {
         connection(id)?.deadlineReached()
     }
 
-    private static let tick: UInt64 = 0
-    private static let eviction: UInt64 = 1
-    private static let quarter: UInt64 = 3
-    private static let handover: UInt64 = 5
-    private static let timers: UInt64 = 6
-    private static let readers: UInt64 = 7
-    private static let presence: UInt64 = 8
-
     /// Evicts some idle sessions, or trims the heap.
     func timerReached(_ token: UInt64) {
-        if token == HeapTrimmer.timer {
+        if token == LoopTimer.heap.rawValue {
             sessions.dropShown()
             return resources.heap.timerReached()
         }
-        if token == LinkTimer.token { return linkTimerReached() }
-        if token == Self.handover { return beginHandover() }
-        if token == Self.timers {
+        if token == LoopTimer.links.rawValue { return linkTimerReached() }
+        if token == LoopTimer.handover.rawValue { return beginHandover() }
+        if token == LoopTimer.timers.rawValue {
             timerLook = nil
             return sessions.fireTimers()
         }
-        if token == FollowedLists.timer { return resources.lists.look() }
+        if token == LoopTimer.lists.rawValue { return resources.lists.look() }
         // The end of the round does the work.
-        if token == Self.presence { return presenceLook = nil }
-        if token == Self.readers {
+        if token == LoopTimer.presence.rawValue { return presenceLook = nil }
+        if token == LoopTimer.readers.rawValue {
             sessions.expiry.postponeRead()
             return setReaders()
         }
-        if token == Self.quarter {
+        if token == LoopTimer.quarter.rawValue {
             sessions.answerLateReads()
             sessions.askForChanges()
             sessions.sendHome()
             return setQuarter()
         }
         let areMore: Bool
-        if token == Self.tick {
+        if token == LoopTimer.tick.rawValue {
             areMore = sessions.tick()
             setTick()
         } else {
@@ -173,7 +165,7 @@ final class ServerLoop: LoopHandler {
         }
         if areMore {
             resources.table.setTimer(
-                token: Self.eviction, at: resources.now + .milliseconds(20))
+                token: LoopTimer.eviction.rawValue, at: resources.now + .milliseconds(20))
         } else if sessions.takeHeapTrim() {
             HeapTrimmer.trim()
         }
@@ -181,14 +173,15 @@ final class ServerLoop: LoopHandler {
 
     private func setReaders() {
         resources.table.setTimer(
-            token: Self.readers, at: resources.now + SessionExpiry.readersEvery)
+            token: LoopTimer.readers.rawValue, at: resources.now + SessionExpiry.readersEvery)
     }
 
     /// All loops at the same moment, so that their questions to the journal become one.
     private func setQuarter() {
         let quarter: Int64 = 250_000_000
         let rest = quarter - resources.now.nanoseconds % quarter
-        resources.table.setTimer(token: Self.quarter, at: resources.now + .nanoseconds(rest))
+        resources.table.setTimer(
+            token: LoopTimer.quarter.rawValue, at: resources.now + .nanoseconds(rest))
     }
 
     /// Gives up some of the sessions that are at rest, and more of them later, because
@@ -196,7 +189,7 @@ final class ServerLoop: LoopHandler {
     func beginHandover() {
         sessions.handOver()
         resources.table.setTimer(
-            token: Self.handover, at: resources.now + .milliseconds(20))
+            token: LoopTimer.handover.rawValue, at: resources.now + .milliseconds(20))
     }
 
     /// While there are timers, looks at least once a second, because a clock may be set meanwhile.
@@ -205,19 +198,19 @@ final class ServerLoop: LoopHandler {
         let look = resources.now + .milliseconds(min(wait, 1_000))
         if let timerLook, timerLook <= look { return }
         timerLook = look
-        resources.table.setTimer(token: Self.timers, at: look)
+        resources.table.setTimer(token: LoopTimer.timers.rawValue, at: look)
     }
 
     private func setPresenceLook() {
         guard let next = sessions.feeds.presence.next, next < presenceLook ?? .max else { return }
         presenceLook = next
         let wait = max(0, next - resources.now.nanoseconds / 1_000_000)
-        resources.table.setTimer(token: Self.presence, at: resources.now + .milliseconds(wait))
+        resources.table.setTimer(token: LoopTimer.presence.rawValue, at: resources.now + .milliseconds(wait))
     }
 
     private func setTick() {
         resources.table.setTimer(
-            token: Self.tick, at: resources.now + resources.configuration.sessionIdle / 4)
+            token: LoopTimer.tick.rawValue, at: resources.now + resources.configuration.sessionIdle / 4)
     }
 
     /// Commits the batches of the round, and serves the waiting requests.

@@ -54,12 +54,12 @@ enum ListQuery {
         }
         var tags: [SessionTag] = []
         for text in texts {
-            let parts = text.split(
-                separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else {
+            // By bytes: a combining mark after the colon is a part of the value.
+            guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
                 throw .badParameter("tag", text, "send a name, a colon and a value")
             }
-            let tag = SessionTag(String(parts[0]), String(parts[1]))
+            let value = text.utf8[colon...].dropFirst()
+            let tag = SessionTag(String(text[..<colon]), String(Substring(value)))
             if let fault = tag.fault { throw .badParameter("tag", text, fault) }
             tags.append(tag)
         }

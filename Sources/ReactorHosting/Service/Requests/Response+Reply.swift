@@ -140,6 +140,13 @@ struct SessionDescription: Encodable, Sendable {
         reason = Problem.shortened("\(fault.place): \(fault.reason)")
     }
 
+    /// For a client that may not see the state.
+    var withoutTags: SessionDescription {
+        var description = self
+        description.show(nil)
+        return description
+    }
+
     private mutating func show(_ tags: SessionTags?) {
         self.tags = tags.map(ShownTags.init)
         changed = self.tags?.changed
