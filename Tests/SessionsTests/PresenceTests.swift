@@ -94,6 +94,18 @@ struct PresenceTests {
         #expect(seen(rig, ada).dropFirst(before.count) == [#"{"present":["ada"],"others":0}"#])
     }
 
+    @Test func `the grace begins anew each time that a reader leaves`() throws {
+        let (rig, session) = try room()
+        let bob = try join(rig, as: "bob", on: false)
+        leave(rig, bob)
+        pass(rig, 6_000)
+        leave(rig, try join(rig, as: "bob", on: false))
+        pass(rig, 9_999)
+        #expect(session.feed.present.names == ["bob"])
+        pass(rig, 1)
+        #expect(session.feed.present.count == 0)
+    }
+
     @Test func `a name is present as long as one of its streams is open`() throws {
         let (rig, session) = try room()
         try join(rig, as: "ada")
@@ -191,6 +203,21 @@ struct PresenceTests {
         #expect(written.last == 200)
     }
 
+    @Test func `a change during the passes reaches those that were written to before it`() throws {
+        let (rig, session) = try room()
+        let readers = (0..<200).map { _ in
+            rig.subscribe(session, presence: ReaderPresence(name: nil, getsEvents: true))
+        }
+        rig.table.commit()
+        #expect(rig.table.deliver())
+        rig.clock.uptime += 1_000
+        rig.subscribe(session)
+        rig.settleAll()
+        for reader in readers {
+            #expect(seen(rig, reader).last == #"{"present":[],"others":201}"#)
+        }
+    }
+
     // MARK: Slow readers
 
     @Test(arguments: 0...120)
@@ -270,6 +297,20 @@ struct PresenceTests {
         for reader in readers { leave(rig, reader) }
         pass(rig, 10_000)
         #expect(session.feed.present == PresentReaders([], others: 0))
+    }
+
+    @Test func `a reader without a name leaves from another loop`() throws {
+        let (rig, session) = try room(replicasFrom: 1)
+        let others = (0..<6).map { _ in rig.subscribe(session) }
+        try rig.act(Post.set(1), on: session)
+        rig.settleAll()
+        #expect(try #require(rig.second).moves > 2)
+        let ada = try join(rig, as: "ada")
+        for count in (0..<6).reversed() {
+            leave(rig, others[count])
+            pass(rig, 1_000)
+            #expect(seen(rig, ada).last == "{\"present\":[\"ada\"],\"others\":\(count)}")
+        }
     }
 
     // MARK: Several sessions
