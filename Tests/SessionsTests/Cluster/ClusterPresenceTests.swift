@@ -133,6 +133,23 @@ struct ClusterPresenceTests: FollowedStreams {
                 == #"{"present":[\#(rest)],"others":0}"#)
     }
 
+    @Test func `after a break of the link the sets are sent again`() throws {
+        let (rigs, links, _) = try linked(2)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        let bob = try join(rigs, links, as: "bob", at: 1)
+        for _ in 0..<2 { pass(rigs, links) }
+        links.breakLinks(to: rigs.nodes[1].node)
+        links.breakLinks(to: rigs.nodes[0].node)
+        for _ in 0..<30 {
+            rigs.look(at: 1)
+            deliver(links, rigs)
+            pass(rigs, links)
+        }
+        let all = #"{"present":["ada","bob"],"others":0}"#
+        #expect(seen(rigs, ada, at: 0) == all)
+        #expect(seen(rigs, bob, at: 1) == all)
+    }
+
     @Test func `above 100 names at a node, the counts are added`() throws {
         let (rigs, links, _) = try linked(2)
         let ada = try join(rigs, links, as: "ada", at: 0)
