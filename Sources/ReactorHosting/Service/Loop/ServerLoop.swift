@@ -205,12 +205,14 @@ final class ServerLoop: LoopHandler {
         guard let next = sessions.feeds.presence.next, next < presenceLook ?? .max else { return }
         presenceLook = next
         let wait = max(0, next - resources.now.nanoseconds / 1_000_000)
-        resources.table.setTimer(token: LoopTimer.presence.rawValue, at: resources.now + .milliseconds(wait))
+        resources.table.setTimer(
+            token: LoopTimer.presence.rawValue, at: resources.now + .milliseconds(wait))
     }
 
     private func setTick() {
         resources.table.setTimer(
-            token: LoopTimer.tick.rawValue, at: resources.now + resources.configuration.sessionIdle / 4)
+            token: LoopTimer.tick.rawValue,
+            at: resources.now + resources.configuration.sessionIdle / 4)
     }
 
     /// Commits the batches of the round, and serves the waiting requests.
