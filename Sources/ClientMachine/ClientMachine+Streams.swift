@@ -48,7 +48,7 @@ extension ClientMachine {
         return .stream(target)
     }
 
-    /// C8: only if each state before is known, or comes as a snapshot.
+    /// C8: only if every previous state is known, or comes as a snapshot.
     private func asksForPatches(_ stream: StreamConnection) -> Bool {
         guard streams.acceptsPatches, stream.demand.states else { return false }
         return stream.live.allSatisfy { session in

@@ -1,11 +1,11 @@
-/// Whether a client is present in the sessions that it follows, and gets who else is.
+/// Whether a client is present in the sessions that it follows, and sees who else is.
 package enum ClientPresence: Hashable, Sendable {
     case off
-    /// It gets the presence, and counts among those without a name.
+    /// The client gets the presence, and counts as a reader without a name.
     case watching
     case named(String)
 
-    /// Of the request for a stream of events.
+    /// The parameters for the request of an event stream.
     var queryItems: [String] {
         switch self {
         case .off: []

@@ -18,7 +18,7 @@ package enum Delivery: Equatable, Sendable {
     case presence([UInt8])
     case status(SessionStatus)
 
-    /// The same with the text of a state that has come as a patch.
+    /// The same delivery, with the text of a state that came as a patch.
     package var withTexts: Delivery {
         guard case .state(var event, let isConfirmed) = self, case .value = event.content else {
             return self
@@ -110,7 +110,7 @@ package struct StreamEvent: Equatable, Sendable {
         self.init(name: name, position: position, content: .text(data), cause: cause)
     }
 
-    /// JSON. Made anew each time, if the event has come as a patch.
+    /// JSON. If the event came as a patch, each access encodes it again.
     package var data: [UInt8] { content.text }
 }
 

@@ -3,8 +3,8 @@ package import JSONCoding
 /// The JSON of an event.
 package enum EventContent: Equatable, Sendable {
     case text([UInt8])
-    /// The result of a patch. Why no text: to write it costs as much as the whole state, and the
-    /// machine decides under a lock.
+    /// The result of a patch. Why not as text: encoding costs as much as the whole state, and the
+    /// machine holds a lock.
     case value(JSONValue)
 
     package var text: [UInt8] {
@@ -12,13 +12,13 @@ package enum EventContent: Equatable, Sendable {
         case .text(let bytes): return bytes
         case .value(let value):
             var bytes: [UInt8] = []
-            // Invariant: it was read from JSON, and can be written.
+            // Invariant: the value was decoded from JSON, so it can be encoded.
             try? JSON.encode(value, into: &bytes)
             return bytes
         }
     }
 
-    /// The content after a patch of RFC 6902; as a whole, or not at all.
+    /// The content after a patch of RFC 6902: all of its operations, or none.
     ///
     /// - Parameter patch: JSON.
     consuming func patched(by patch: [UInt8]) throws(PatchFailure) -> EventContent {

@@ -7,7 +7,7 @@ struct StreamBlock: Equatable {
     var data: [UInt8]
     var position: StreamPosition?
     var cause: String?
-    /// Whether a state comes as a patch of the one before (C8).
+    /// Whether states may come as patches of the previous one (C8).
     var isPatch = false
 
     var isState: Bool { isPatch || name == "state" }
@@ -33,8 +33,8 @@ struct SessionReader: Equatable, Sendable {
     /// A `reset` has come, and its snapshot has not: nothing before that can be continued. Likewise
     /// while the state is one of an earlier life of the program, and is not continued.
     private(set) var awaitsSnapshot = false
-    /// The state at `seen`, to which a patch applies; nil while it is not known (C8). A state that
-    /// was read beside the stream is not it.
+    /// The state at `seen`, to which a patch applies; nil while it is unknown (C8). A state from
+    /// another request does not count.
     private(set) var patchBase: EventContent?
 
     init(after position: StreamPosition? = nil) { seen = position }
@@ -98,7 +98,7 @@ struct SessionReader: Equatable, Sendable {
         guard let position = block.position else {
             return .malformed("the event \(block.name) has no position")
         }
-        // The state does not follow the events of such a stream.
+        // The state does not keep up with the events of such a stream.
         if !demand.states { patchBase = nil }
         switch block.name {
         case "": return advance(position, demand)
@@ -181,8 +181,8 @@ struct SessionReader: Equatable, Sendable {
         return .deliver(.state(event, isConfirmed: !isCovered))
     }
 
-    /// After a patch that does not apply, the next connection asks for none: then the same version
-    /// comes as a state (C8).
+    /// After a patch that does not apply, the next connection asks for no patches, so that the same
+    /// version comes as a state (C8).
     private mutating func content(
         of block: StreamBlock
     ) throws(EventContent.PatchFailure) -> EventContent {

@@ -125,7 +125,7 @@ struct StreamConnection: Sendable {
     private static let patchesItem = "form=patch"
 
     /// - Parameters:
-    ///   - target: that of the request.
+    ///   - target: the request's target.
     ///   - entries: how each live session is resumed.
     mutating func begin(
         _ target: String, _ entries: [SessionName: VectorEntry], within limits: ClientLimits

@@ -11,7 +11,7 @@ struct StreamTable: Sendable {
     var followed: [SessionName] = []
     /// The number of sessions that the server accepts on one stream, as far as is known (C2).
     var mostSessions = Int.max
-    /// Whether the server knows patches of states, as far as is known (C8).
+    /// Whether the server supports patches; true until it refuses them (C8).
     var acceptsPatches = true
     /// The uptime at which the plan is made anew; nil: it is not.
     var planTime: Duration?

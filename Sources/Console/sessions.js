@@ -162,7 +162,7 @@ export class SessionList {
 		const { first, last } = this.#rows.visible;
 		const after = this.#lines[first - 1]?.id;
 		try {
-			// In the order of changes, a session may have moved to the front.
+			// In the order of changes, a session may meanwhile have moved to the front.
 			if (parts(this.#prefix).tags.length > 0) {
 				const page = await this.#page(undefined, Math.min(1000, Math.max(PAGE, this.#lines.length)));
 				if (turn === this.#turn && !this.#isLoading) this.#show(page.sessions, page.next);

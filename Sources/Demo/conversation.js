@@ -103,7 +103,7 @@ class Screen {
   #showMessages({ messages, phase, problem }, isUnderWay) {
     const list = this.#find(".conversation");
     const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
-    // A screen reader then reads the whole answer, and not each token.
+    // So a screen reader reads the whole answer, and not each token.
     list.ariaBusy = String(isUnderWay);
     const rows = new Map();
     for (const message of messages) {

@@ -1,4 +1,4 @@
-// A network of a client's own: `fetch` fails while it is off, and what was under way ends.
+// A network for one client. While it is off, `fetch` fails. Switching it off aborts requests.
 
 export class Network {
   isOn = true;

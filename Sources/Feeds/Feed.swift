@@ -29,7 +29,7 @@ package final class Feed {
     /// source sets this property, and clears it when the source leaves memory.
     package unowned var source: (any FeedSource)?
     package var activities = ActivityNames()
-    /// Nil as long as no reader has had a name or has got `presence` events.
+    /// Nil until a reader has a name or gets `presence` events.
     var presence: SessionPresence?
     /// Why not the property itself: see ``History``.
     private var openStreams = FeedStreams()

@@ -131,7 +131,7 @@ package protocol FeedUpstream: AnyObject {
     /// A reader of a followed feed needs the current state.
     func loadState(of feed: Feed)
 
-    /// The presence of a feed has changed: other nodes may have to be sent it.
+    /// The presence of a feed has changed, and other nodes may need it.
     func presenceChanged(_ feed: Feed)
 
     /// Responds to a request for a stream.

@@ -15,7 +15,7 @@ extension JSON {
 }
 
 extension JSONValue {
-    /// Whether both are one value, as in ``JSON/areSame(_:_:)``.
+    /// Whether both are the same value, as in ``JSON/areSame(_:_:)``.
     func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let one), .number(let other)):
@@ -29,7 +29,7 @@ extension JSONValue {
 
     private static func areSame(_ one: [Member], _ other: [Member]) -> Bool {
         guard one.count == other.count else { return false }
-        // Most objects have their members in one order.
+        // Most objects have their members in the same order.
         let equal = zip(one, other).prefix { JSONText.areEqual($0.key, $1.key) }.count
         guard zip(one[..<equal], other).allSatisfy({ $0.value.isSame(as: $1.value) }) else {
             return false
@@ -37,7 +37,7 @@ extension JSONValue {
         return equal == one.count || haveSame(one[equal...], other[equal...])
     }
 
-    /// Whether members that are in another order are the same. Two of one name never are.
+    /// Whether members in different orders are the same; false if a name occurs twice.
     private static func haveSame(_ one: ArraySlice<Member>, _ other: ArraySlice<Member>) -> Bool {
         var table = JSONKeyTable(forKeys: one.count)
         for (index, member) in one.enumerated() {

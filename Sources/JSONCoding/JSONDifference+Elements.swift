@@ -1,4 +1,4 @@
-// Arrays: what two arrays have in common is found by Myers' algorithm.
+// Arrays: Myers' algorithm finds the elements that two arrays have in common.
 //
 // Source: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", Algorithmica 1 (1986).
 extension JSONDifference {
@@ -22,7 +22,7 @@ extension JSONDifference {
         return rest.ends
     }
 
-    /// The elements without the equal ones at the beginning, which are counted, and at the end.
+    /// The elements without the equal ones at the end and at the beginning, which are counted.
     private mutating func trimmed(
         _ rest: Rest, _ index: inout Int
     ) throws(GiveUp) -> (ArraySlice<Child>, ArraySlice<Child>) {
@@ -43,8 +43,8 @@ extension JSONDifference {
         return (one, other)
     }
 
-    /// Appends the operations for elements that are not in both arrays: each in place of another
-    /// one is compared with that.
+    /// Appends the operations for elements that are not in both arrays. An element that replaces
+    /// another is compared with it.
     ///
     /// - Parameters:
     ///   - index: of the first, in the array that the operations before have made.
@@ -61,7 +61,7 @@ extension JSONDifference {
                     (before.value.lowerBound, after.value.lowerBound),
                     level: isFirst ? level.map { $0 + 1 } : nil)
             }
-            // It says nothing about the elements after these.
+            // `isDone` is only about these elements, not about the later ones.
             isDone = false
             index += 1
         }
@@ -78,16 +78,16 @@ extension JSONDifference {
         }
     }
 
-    // MARK: What both have
+    // MARK: Common elements
 
-    /// Elements that follow each other in both arrays.
+    /// Consecutive elements of both arrays.
     struct Run {
         var one: Int
         var other: Int
         var count: Int
     }
 
-    /// The elements that both have, in their order; none if too many others are there.
+    /// The common elements, in order; none if too many others are between them.
     private mutating func common(
         _ one: ArraySlice<Child>, _ other: ArraySlice<Child>
     ) throws(GiveUp) -> [Run] {
@@ -159,7 +159,7 @@ struct EditSearch {
         return nil
     }
 
-    /// Goes back from the ends of both.
+    /// The runs of equal elements, traced back from the ends of both sequences.
     private func traced(_ edits: Int) -> [JSONDifference.Run] {
         var runs: [JSONDifference.Run] = []
         var (x, y) = (one.count, other.count)

@@ -56,10 +56,10 @@ extension JSONDifference {
                 try difference.compare(
                     (before.value.lowerBound, child.value.lowerBound), level: nil)
             }
-            // It says nothing about the members after these.
+            // `isDone` is only about these members, not about the later ones.
             isDone = false
         }
-        // In their order, so that equal states give equal patches.
+        // Sorted by position, so that equal states give equal patches.
         for index in places.values.sorted() {
             try at(one[rest.one[index].key]) { (difference) throws(GiveUp) in
                 try difference.append("remove")
@@ -127,7 +127,7 @@ extension JSONDifference {
         var ends: Places = (0, 0)
     }
 
-    /// The children of two arrays or objects from two places on, up to the equal end of the texts,
+    /// The children of two arrays or objects from two places on, up to the equal end of the texts
     /// if it begins in them.
     mutating func rest(from places: Places, areMembers: Bool) throws(GiveUp) -> Rest {
         var (rest, here) = (Rest(), places)

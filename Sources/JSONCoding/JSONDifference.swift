@@ -1,6 +1,6 @@
-// Design: both texts are read side by side, without a tree: a tree of a large state would take many
-// times its bytes. The texts usually differ in one place. So their equal beginnings and ends are
-// found first, by words. One pass over the equal beginning then finds the arrays and objects that
+// Design: both texts are read side by side, without a tree, which would take many times the bytes
+// of a large state. The texts usually differ in one place. So their equal beginnings and ends are
+// skipped first, by words. One pass over the equal beginning then finds the arrays and objects that
 // are open at the first difference. The comparison begins there, and ends where the equal end
 // begins. Members are compared in their order as long as both texts have it; then by name.
 
@@ -12,17 +12,17 @@ extension JSONPatch {
         package var work = 16 << 20
         /// Elements and members that are held at a time. Each takes 24 bytes.
         package var children = 1 << 17
-        /// Elements that two arrays do not have in common, before they are compared one by one.
+        /// Elements that two arrays do not have in common. With more, they are compared one by one.
         package var edits = 64
 
         package init() {}
     }
 
-    /// The text of a patch that makes `other` of `one`; nil if it would not be smaller than half of
-    /// `other`, or if finding it takes more than the limits.
+    /// The text of a patch that changes `one` to `other`; nil if it is not smaller than half of
+    /// `other`, or if the search exceeds the limits.
     ///
     /// It has `add`, `remove` and `replace` only. The order of members is not part of a value, so a
-    /// patch does not change it. Numbers that are spelled differently are different.
+    /// patch does not change it. Numbers with different spellings are different.
     ///
     /// Nil also if an object of either text has two members of one name: a pointer names only one.
     ///
@@ -53,7 +53,7 @@ extension JSONPatch {
 /// The difference between two JSON texts, while it is found.
 struct JSONDifference {
     enum GiveUp: Error {
-        /// The operations are longer than the patch may be.
+        /// The operations are longer than the maximum of the patch.
         case tooLong
         /// A limit is reached, or the text is not JSON as this module writes it.
         case impossible
@@ -76,7 +76,7 @@ struct JSONDifference {
     private(set) var open: [Open] = []
     /// The number of equal bytes at the ends of the texts.
     private var equalEnd = 0
-    /// Whether all that follows is equal.
+    /// Whether the rest of both texts is equal.
     var isDone = false
 
     /// An array or object that is open at the first difference.
@@ -107,7 +107,7 @@ struct JSONDifference {
         return out.count < other.count / 2 ? out : nil
     }
 
-    /// Finds what is open at an offset.
+    /// Finds the arrays and objects that are open at an offset.
     private mutating func findOpen(before end: Int) throws(GiveUp) {
         var place = 0
         try count(end)
@@ -135,7 +135,7 @@ struct JSONDifference {
         if work > limits.work { throw .impossible }
     }
 
-    /// Whether two places of one nesting are followed by the same bytes.
+    /// Whether the same bytes follow two places of equal nesting.
     func areFollowedByEqual(_ places: Places) -> Bool {
         places.one >= one.count - equalEnd
             && one.count - places.one == other.count - places.other

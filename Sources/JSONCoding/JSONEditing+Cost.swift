@@ -1,10 +1,10 @@
-// Look-ups, and what they and the added values cost.
+// Look-ups, and the cost of these and of added values.
 extension JSONEditing {
     static var noMember: Fault {
         Fault(reason: .noSuchPath, phrase: "there is no such member")
     }
     static var noContainer: Fault {
-        Fault(reason: .noSuchPath, phrase: "the value around it is no array and no object")
+        Fault(reason: .noSuchPath, phrase: "its parent is neither an array nor an object")
     }
 
     /// The index of the first member with this name.
@@ -23,11 +23,11 @@ extension JSONEditing {
                 reason: .noSuchPath,
                 phrase: token == "-"
                     ? "\"-\" is the element after the last one"
-                    : "\"\(JSONText.shortened(token))\" is no index of an array")
+                    : "\"\(JSONText.shortened(token))\" is not an array index")
         }
         guard index < count else {
             throw Fault(
-                reason: .noSuchPath, phrase: "the array has no element \(index), but \(count)")
+                reason: .noSuchPath, phrase: "there is no element \(index): the array has \(count)")
         }
         return index
     }
@@ -58,7 +58,7 @@ extension JSONEditing {
         growth += size.values
     }
 
-    /// A value is no longer a part of the document.
+    /// Uncounts a value that is no longer part of the document.
     mutating func drop(_ value: JSONValue) throws(Fault) {
         growth -= try measure(value).values
     }
@@ -89,7 +89,7 @@ extension JSONEditing {
 package struct JSONSize {
     /// Nested arrays and objects.
     package var depth = 0
-    /// Of its text, at least, without escapes.
+    /// A lower bound for the length of its text, without escapes.
     package var bytes = 3
     /// Members, elements and the value itself.
     package var values = 1

@@ -22,9 +22,9 @@ extension JSONPatch {
         return result
     }
 
-    /// Carries out the operations. After a failure some of them are carried out.
+    /// Carries out the operations. After a failure, some of them have been carried out.
     ///
-    /// Why besides ``apply(to:within:)``: that one copies what the operations change.
+    /// Why not always ``apply(to:within:)``: it copies the parts that change.
     @discardableResult
     package func carryOut(
         on document: inout JSONValue, within limits: Limits = Limits()
@@ -100,7 +100,7 @@ package struct JSONEditing {
         case .test(let path, let value):
             guard try find(path, in: document).isSame(as: value) else {
                 throw Fault(
-                    reason: .testFailed, phrase: "the value is another one", pointer: path)
+                    reason: .testFailed, phrase: "the value is different", pointer: path)
             }
             return nil
         }

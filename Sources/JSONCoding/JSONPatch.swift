@@ -1,5 +1,4 @@
-// RFC 6902 with the array rules of RFC 6901 §4. Members of an operation that it does not define are
-// ignored (§4).
+// RFC 6902 with the array rules of RFC 6901 §4. Undefined members of an operation are ignored (§4).
 
 /// A JSON patch: operations that change a document, all or none of them.
 ///
@@ -14,14 +13,14 @@ package struct JSONPatch: Sendable, Equatable {
         case test(JSONPointer, JSONValue)
     }
 
-    /// An operation that cannot be carried out, or that is none.
+    /// An operation that is invalid, or cannot be carried out.
     package struct Failure: Error, Sendable, Equatable {
         package enum Reason: String, Sendable {
             /// It is not an operation of RFC 6902.
             case malformed = "not_an_operation"
             /// The pointer names no part of the document.
             case noSuchPath = "no_such_path"
-            /// The value is not the one that `test` requires.
+            /// The value differs from the one that `test` requires.
             case testFailed = "test_failed"
             /// The document would be more than 128 arrays and objects deep.
             case tooDeep = "too_deep"
@@ -32,9 +31,9 @@ package struct JSONPatch: Sendable, Equatable {
         }
 
         package var reason: Reason
-        /// Of the operation, from 0. Nil if the patch is not an array.
+        /// The index of the operation, from 0. Nil if the patch is not an array.
         package var index: Int?
-        /// The pointer of the operation that does not fit; empty also if it has none.
+        /// The pointer that does not fit; also empty if the operation has none.
         package var pointer: String
         /// A phrase for a message.
         package var phrase: String
@@ -71,7 +70,7 @@ package struct JSONPatch: Sendable, Equatable {
     package init(_ value: JSONValue) throws(Failure) {
         guard case .array(let elements) = value else {
             throw Failure(
-                reason: .malformed, index: nil, pointer: "", phrase: "a patch is an array")
+                reason: .malformed, index: nil, pointer: "", phrase: "a patch must be an array")
         }
         operations = []
         operations.reserveCapacity(elements.count)
@@ -127,7 +126,7 @@ extension JSONPatch.Operation {
 }
 
 extension JSONPatch: Codable {
-    /// Fails with the place of an operation that is none.
+    /// Fails with the place of an invalid operation.
     package init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer().decode(JSONValue.self)
         do {

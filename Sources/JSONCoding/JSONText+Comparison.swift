@@ -60,7 +60,7 @@ extension JSONText {
         }
     }
 
-    /// A hash that a peer cannot choose values for: `Hasher` is seeded per process.
+    /// A hash for which a peer cannot choose collisions: `Hasher` is seeded per process.
     static func hash(_ bytes: [UInt8], _ range: Range<Int>) -> Int {
         var hasher = Hasher()
         unsafe bytes[range].withUnsafeBytes { unsafe hasher.combine(bytes: $0) }

@@ -44,8 +44,8 @@ extension PostgresArchive {
     private static let place = SessionRow.afterColumns + 2
     private static let isStandby = place + 2
 
-    /// A row for each examined one, without a session if that has ended or is not of the selection.
-    /// At least one row, like ``SessionRow/byID``.
+    /// A row for each examined session; its session columns are null if it has ended or does not
+    /// match. At least one row, like ``SessionRow/byID``.
     static let tagged = """
         SELECT \(SessionRow.columns), g.tags, g.changed, t.session, t.changed, pg_is_in_recovery()
         FROM (SELECT 1) one LEFT JOIN (

@@ -110,7 +110,7 @@ struct SessionRow {
     }
 
     struct Rest {
-        /// Of the session's creation.
+        /// The input with which the session was created.
         let input: [UInt8]?
         /// Whether there is any stored answer.
         let hasAnswers: Bool

@@ -1,7 +1,7 @@
 /// The readers of a session's streams at one moment.
 ///
 /// A reader of a server declares its name with `?as=`. It is present while one of its streams is
-/// open, and for 10 seconds after the last one.
+/// open, and for 10 seconds after the last one closes.
 public struct Presence: Sendable, Equatable, Codable {
     /// The names, each once, in the order of their UTF-8 bytes. Empty if there are more than 100;
     /// ``count`` is then their number.
@@ -19,15 +19,15 @@ public struct Presence: Sendable, Equatable, Codable {
 
 extension ReactorSource {
     /// Each change of a part of the session's presence becomes a mutation of the session, at most
-    /// one a second. The mutation is in the journal, like every other one.
+    /// one a second. The journal has these mutations, too.
     ///
     /// ```swift
     /// var sources: [Source] { [.mutations(presence: \.present) { .setPresent($0) }] }
     /// ```
     ///
     /// When a session of a server wakes, the present readers are applied before its first state is
-    /// visible, if they change the state. The session stays in memory, like one that listens to a
-    /// topic. In a ``ReactorHost`` nobody is present. The source is named `presence` in records.
+    /// visible, if they change it. The session stays in memory, like one that listens to a topic.
+    /// In a ``ReactorHost`` nobody is present. The source is named `presence` in records.
     ///
     /// - Parameters:
     ///   - part: the part to compare; `\.self` for everything.

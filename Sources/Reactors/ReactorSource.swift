@@ -53,9 +53,8 @@ public struct ReactorSource<Action: Sendable, Mutation: Sendable>: Sendable {
     /// Opens a source of the session's presence in place of ``open``; nil for any other source.
     ///
     /// - Parameters:
-    ///   - isNew: whether the session is new: it then gets no mutation that says that nobody is
-    ///     present.
-    ///   - changes: has later values; it may skip all but the newest.
+    ///   - isNew: whether the session is new. It then gets no mutation for an empty set.
+    ///   - changes: later values; it may skip all but the newest.
     package let openPresence:
         (
             @Sendable (_ present: Presence, _ isNew: Bool, _ changes: AsyncStream<Presence>) ->

@@ -7,8 +7,8 @@ public struct Conversation: Reactor {
     public enum Action: TaggedCodable, Sendable {
         /// Asks a question of 1 to 4000 bytes. Refused while an answer is under way.
         case ask(text: String)
-        /// Continues the answer that is under way. A timer sends it; nothing happens if there is
-        /// none, or if it is running.
+        /// Continues the unfinished answer. A timer sends this action. It does nothing if there is
+        /// no such answer, or if the answer is running.
         case answer
         /// Stops the answer that is under way.
         case stop
@@ -32,7 +32,7 @@ public struct Conversation: Reactor {
 
     /// The phase of the newest answer.
     public enum Phase: String, Codable, Sendable {
-        /// `failed` is an answer that waits until the model is asked again.
+        /// `failed`: the answer waits until the model is asked again.
         case idle, answering, failed, stopped, complete
         var isUnderWay: Bool { self == .answering || self == .failed }
     }
@@ -80,7 +80,7 @@ public struct Conversation: Reactor {
     /// Makes a reactor for a session.
     public init(model: Model) { self.model = model }
 
-    /// Only `answer` calls the model. It takes everything from the state, so it may run twice.
+    /// Only `answer` calls the model. It reads all its input from the state, so it may run twice.
     public func mutate(state: State, action: Action) -> Effect<Mutation> {
         switch action {
         case .ask where state.phase.isUnderWay:

@@ -7,7 +7,7 @@ extension Conversation {
         public let text: String
         /// The number of tokens that the answer already has. The stream begins after them.
         public let tokens: Int
-        /// The idempotency key for the call: equal only if the question and the text so far are.
+        /// The idempotency key for the call. Equal keys mean the same question and text so far.
         public let key: String
 
         init(_ state: State, key: String) {
@@ -24,8 +24,8 @@ extension Conversation {
 
         /// Makes a model.
         ///
-        /// - Parameter tokens: Begins the stream that continues an answer. If the stream throws, it
-        ///   is begun again later, with what the answer has by then.
+        /// - Parameter tokens: Begins the stream that continues an answer. If the stream throws,
+        ///   another one is begun later, with the answer's text at that time.
         public init<Tokens: AsyncSequence & SendableMetatype>(
             _ tokens: @escaping @Sendable (Prompt) async throws -> Tokens
         ) where Tokens.Element == String, Tokens.AsyncIterator: SendableMetatype {

@@ -27,7 +27,7 @@ package struct LoopServices {
     let owners: SessionOwners?
     /// The bytes that requests may cause, on all loops.
     package let work: WorkBudget
-    /// Of all loops.
+    /// The changes of all loops.
     package let tagChanges: TagChanges
 
     /// - Parameters:

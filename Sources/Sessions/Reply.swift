@@ -76,7 +76,7 @@ extension Reply {
         package let feed: Feed
         package var version: UInt64
         package var position: Position
-        /// Of a present state; nil if its reactor declares none.
+        /// The tags of a present state; nil if its reactor declares none.
         package var tags: SessionTags?
         /// The charge of a large answer, until the connection has accepted it.
         package var charge: WorkCharge?

@@ -97,7 +97,7 @@ struct ResidentSessions {
         return Self.first(range.limit, of: page)
     }
 
-    /// The first sessions of a selection, and one more than its limit, the newest first.
+    /// The newest sessions of a selection, the newest first: one more than its limit.
     func taggedPage(
         _ selection: TagSelection, loop: Int
     ) -> [(place: TagPosition, session: Session)] {

@@ -24,14 +24,14 @@ extension Presence {
 }
 
 extension SessionTable {
-    /// Another node sends readers of a session; nil: no more of them.
+    /// Another node sent readers of a session; nil: there are no more.
     package func receivePresence(
         _ present: PresentReaders?, of id: SessionID, from part: PresencePart
     ) {
         (sessions[id]?.feed ?? asleep(id))?.setPresence(present, from: part)
     }
 
-    /// Another node has to be sent the readers here, if there is a presence.
+    /// Another node needs the readers here, if there is a presence.
     package func sendPresence(of id: SessionID) {
         (sessions[id]?.feed ?? asleep(id))?.presenceIsWanted()
     }

@@ -8,8 +8,8 @@ extension Session {
     /// Adds the tags of the present state to a step that is about to be submitted, if they differ
     /// from those of the last one.
     ///
-    /// Why here, and not with each mutation: once for a commit suffices, and a reactor without tags
-    /// pays one comparison.
+    /// Why not with each mutation: once for a commit suffices, and a reactor without tags pays only
+    /// one comparison.
     func updateTags(in step: Step) {
         guard registration.hasTags, case .awake(let machine) = life else { return }
         beginWork(.reading)
@@ -39,7 +39,7 @@ extension Session {
 }
 
 extension SessionTags {
-    /// The tags of these that a session can have, and why others are left out.
+    /// The valid ones of these tags, and why another one was left out.
     package static func kept(of tags: Tags) -> (kept: [SessionTag], fault: String?) {
         var (kept, fault): ([SessionTag], String?) = ([], nil)
         let all = tags.all.sorted {

@@ -60,7 +60,7 @@ package final class Session {
     var traces = ActionTraces()
     var meters = SizeMeters()
     var timers: SessionTimers
-    /// Those of the last commit that was submitted; nil: the journal may have none.
+    /// The tags of the last submitted commit; nil: the journal may have none.
     package var tags: SessionTags?
     /// Nil before the first request with an `Idempotency-Key`. Used with `if let`, because every
     /// answer reads it, and the access of an optional chain may be checked at run time (ADR-0013).
@@ -80,7 +80,7 @@ package final class Session {
         history = feed.history
         self.records = table.commits.records
         timers = SessionTimers(saved?.timers ?? [])
-        // A fork has tags of its own.
+        // A fork gets its own tags.
         tags = isNew ? nil : saved?.tags
         self.keepsRecords = table.journal.keepsRecords
         self.tasks = EffectTasks(table.effects.count(of: registration.name))

@@ -222,14 +222,14 @@ package final class SessionTable {
     /// The first sessions in memory of a selection, the newest first. For journals without an
     /// archive. Examines every session, as ``page(_:)`` does.
     ///
-    /// - Parameter loop: Distinguishes the places of sessions of different tables.
+    /// - Parameter loop: Makes positions in different tables distinct.
     package func taggedPage(
         _ selection: TagSelection, loop: Int
     ) -> [(place: TagPosition, session: Session)] {
         sessions.taggedPage(selection, loop: loop)
     }
 
-    /// Reads the first sessions of a selection that the journal has, the newest first.
+    /// Reads the first sessions of a selection from the journal, the newest first.
     ///
     /// - Returns: false if the journal has no archive. Then `act` is not called.
     package func taggedPage(

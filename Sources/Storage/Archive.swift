@@ -97,7 +97,7 @@ package struct SavedHead: Sendable, Equatable {
     /// Records after this number are kept; 0 if nothing was trimmed.
     package var keptAfter: UInt64 = 0
     package var keptVersion: UInt64 = 0
-    /// Nil if the journal has none of the session, or if only the head was read.
+    /// Nil if the journal has no tags of the session, or if only the head was read.
     package var tags: SessionTags?
 
     package init(key: SessionKey, reactor: String, isDeleted: Bool = false) {

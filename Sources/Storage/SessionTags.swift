@@ -65,7 +65,7 @@ package struct SessionTags: Sendable, Equatable {
         if all.count > Self.countLimit { return "it has more than \(Self.countLimit) tags" }
         if Set(all.map(\.name)).count < all.count { return "two of its tags have one name" }
         if !(0...SessionTimer.dueLimit).contains(changed) {
-            return "its tags were changed at \(changed), which is no time"
+            return "its tags were changed at \(changed), which is not a valid time"
         }
         return all.compactMap(\.fault).first
     }
@@ -89,7 +89,7 @@ package struct TagChange: Sendable, Equatable {
     /// The rows of the session, in the order of their names.
     package var rows: [SessionTag] { [.reactor(reactor)] + tags.all }
 
-    /// Approximately.
+    /// An estimate of the size in memory.
     package var bytes: Int { 64 * rows.count }
 }
 
@@ -130,11 +130,11 @@ package struct TagSelection: Sendable, Hashable {
 
 /// A place in the order in which the tags of sessions were changed.
 package struct TagPosition: Sendable, Hashable, Comparable {
-    /// After every session: where the newest page begins.
+    /// Where the newest page begins: after every session.
     package static let end = TagPosition(changed: .max, row: .max)
 
     package var changed: Int64
-    /// Orders the sessions whose tags were changed in the same millisecond.
+    /// Orders sessions whose tags changed in the same millisecond.
     package var row: Int64
 
     package init(changed: Int64, row: Int64) {
@@ -153,7 +153,7 @@ package struct TaggedPage: Sendable, Equatable {
     /// is set, the client continues there.
     package static let examined = 1_000
 
-    /// With their tags.
+    /// The sessions, with their tags.
     package var heads: [SavedHead] = []
     /// The place after which the next page begins; nil if there is none.
     package var next: TagPosition?

@@ -98,11 +98,11 @@ package struct IncomingLink: Sendable {
         news.add(records, stream)
     }
 
-    /// Sends who reads a followed session at the other nodes.
+    /// Sends the readers of a followed session at the other nodes.
     ///
-    /// A node that does not accept it is sent nothing.
+    /// Sends nothing to a node that does not accept it.
     ///
-    /// - Returns: false if the other node does not read now.
+    /// - Returns: false if the other node is not reading now.
     package mutating func send(_ presence: LinkPresence, on stream: UInt32) -> Bool {
         guard features.contains(.presence), followed.contains(stream), !hasFinished else {
             return true

@@ -36,7 +36,7 @@ package struct LinkFrame: Equatable, Sendable {
         case records = 18
         /// In both directions: no hints are wanted, or none will be sent.
         case unfollow = 19
-        /// ``LinkPresence``, in both directions: who reads the session.
+        /// ``LinkPresence``, in both directions: the readers of the session.
         case presence = 20
     }
 

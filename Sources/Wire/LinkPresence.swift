@@ -1,8 +1,7 @@
-/// The readers of a followed session that the receiver of the frame does not know by itself: from a
-/// node that follows, its own ones; from the owner, its own ones and those of the other nodes.
+/// The readers of a followed session that the receiver does not know. A node that follows sends its
+/// own readers; the owner sends its own and those of the other nodes.
 ///
-/// It is sent only to nodes that have declared that they accept it (``LinkFeatures/presence``). A
-/// newer one replaces it.
+/// Sent only to nodes that have declared ``LinkFeatures/presence``. A newer frame replaces it.
 package struct LinkPresence: Equatable, Sendable {
     /// The maximum number of ``names``.
     package static let listLimit = 100
@@ -20,7 +19,7 @@ package struct LinkPresence: Equatable, Sendable {
         (self.names, self.count, self.others) = (names, count, others)
     }
 
-    /// - Throws: ``LinkFault``: the payload is malformed, or has too many names or a longer one.
+    /// - Throws: ``LinkFault``: the payload is malformed, or has too many or too long names.
     package init(_ frame: LinkFrame) throws(LinkFault) {
         var payload = try LinkPayload(frame, is: .presence)
         count = try payload.number()

@@ -122,11 +122,11 @@ package struct OutgoingLink: Sendable {
         output.append { LinkFrame(.unfollow, stream: stream).append(to: &$0) }
     }
 
-    /// Sends who reads a followed session at this node.
+    /// Sends the readers of a followed session at this node.
     ///
-    /// A node that does not accept it is sent nothing.
+    /// Sends nothing to a node that does not accept it.
     ///
-    /// - Returns: false if the other node does not read now.
+    /// - Returns: false if the other node is not reading now.
     package mutating func send(_ presence: LinkPresence, on stream: UInt32) -> Bool {
         guard isOpen, features?.contains(.presence) ?? false, followed.contains(stream) else {
             return true

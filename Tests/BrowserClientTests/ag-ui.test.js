@@ -1,6 +1,6 @@
-// A conversation as events of AG-UI. They are checked against what the protocol's published schema and its client
-// require of them: @ag-ui/core 0.0.58 (events.ts, types.ts) and the rules of @ag-ui/client (verify.ts), here in our
-// own words.
+// A conversation as events of AG-UI. The tests check them against the protocol's published schema,
+// @ag-ui/core 0.0.58 (events.ts, types.ts), and the rules of @ag-ui/client (verify.ts), both
+// rewritten here.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -89,7 +89,7 @@ def patches(bench):
     seen = [event["state"] for event in client.story["room"] if event["event"] in ("present", "state")]
     for one in seen:
         expect_equal(one, state(one["count"]), f"the state with {one['count']} messages")
-    # The first one is no event, if a client reports it as the state with which it begins.
+    # A client may report the first one as its initial state, not as an event.
     versions = [one["count"] for one in seen]
     expect_equal(versions, list(range(min(versions[0], 61), count + 1)), "the versions")
     # A client need not ask; an older server has refused.

@@ -217,7 +217,7 @@ struct IncomingTests {
             ])
     }
 
-    @Test func `a pulse named presence is a pulse if the client has not asked`() throws {
+    @Test func `a pulse named presence is a pulse if the client did not ask for presence`() throws {
         var client = try Client()
         let stream = try client.open(room, following: Following(demand: Demand(states: true)))
         _ = client.event(stream, "snapshot", "aaaaaaaa.4", "1")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ClientMachine
 
-@Suite("C8: states as patches of those before", .timeLimit(.minutes(60)))
+@Suite("C8: states as patches of the previous ones", .timeLimit(.minutes(60)))
 struct PatchTests {
     private let states = Following(demand: .init(states: true))
     private let withoutPatches = "/v1/sessions/room/events?only=states"
@@ -39,7 +39,7 @@ struct PatchTests {
         #expect(stream.request.target.hasSuffix("&form=patch") == isAsked)
     }
 
-    @Test func `a patch is a state, whose text is the one that the server has`() throws {
+    @Test func `a patch gives the state with the text that the server has`() throws {
         var (client, stream) = try opened(#"{"a":1.0,"b":{"c":"é"},"d":10000000000000000000}"#)
         let patch = #"[{"op":"replace","path":"/a","value":1.50},{"op":"remove","path":"/b/c"}]"#
         let outputs = client.event(stream, "patch", "aaaaaaaa.5", patch, cause: "k")
@@ -55,7 +55,7 @@ struct PatchTests {
         #expect(client.event(stream, "patch", "aaaaaaaa.8", "[]").news == ["state@8=[6,7]"])
     }
 
-    @Test func `what is delivered has texts for the program`() throws {
+    @Test func `a delivery has the text of each state for the program`() throws {
         var (client, stream) = try opened()
         let delivery = try #require(
             client.event(stream, "patch", "aaaaaaaa.5", add(5)).deliveries.first)
@@ -65,7 +65,7 @@ struct PatchTests {
         #expect(Delivery.event(event).withTexts == .event(event))
     }
 
-    @Test func `a stream resumes with patches, also after a part of a record`() throws {
+    @Test func `a stream resumes with patches, even in the middle of a record`() throws {
         var (client, stream) = try opened()
         _ = client.event(stream, "x", "aaaaaaaa.5.1", "0")
         let next = try cut(&client, stream)
@@ -78,7 +78,7 @@ struct PatchTests {
         Following(demand: .init(states: true), start: .start),
         Following(demand: .init(states: true), after: at(3)),
     ])
-    func `none are asked for where the state before is not known`(_ following: Following) throws {
+    func `no patches are requested without a known previous state`(_ following: Following) throws {
         var client = try Client()
         _ = client.receive(.follow(room, following))
         var stream = try #require(client.wait(.milliseconds(50)).streams.first)
@@ -93,7 +93,7 @@ struct PatchTests {
         #expect(client.event(stream.id, "patch", "aaaaaaaa.6", add(6)).news == ["state@6=[5,6]"])
     }
 
-    @Test func `on a stream of several sessions all of their states have to be known`() throws {
+    @Test func `on a stream of several sessions, all of their states must be known`() throws {
         var client = try Client()
         var stream = try client.open(room, other, following: states)
         _ = client.event(stream, "room/snapshot", "room/aaaaaaaa.4", "[4]")
@@ -118,7 +118,7 @@ struct PatchTests {
         #"[{"op":"remove","path":"/3"}]"#, "{}", "[", #"[{"op":"replace","path":"/0"}]"#,
         #"[{"op":"add","path":"/-","value":5},{"op":"remove","path":"/c"}]"#,
     ])
-    func `after one that does not apply the same version comes as a state`(_ patch: String) throws {
+    func `after an invalid patch, the same version comes as a state`(_ patch: String) throws {
         var (client, stream) = try opened()
         let outputs = client.bytes(
             stream, block("patch", "aaaaaaaa.5", patch) + block("patch", "aaaaaaaa.6", "[]"))
@@ -136,7 +136,7 @@ struct PatchTests {
     }
 
     @Test(arguments: ["unknown_parameter", "bad_form"])
-    func `a server without patches is asked without them from then on`(_ code: String) throws {
+    func `the client stops asking a server without patches for them`(_ code: String) throws {
         var client = try Client()
         _ = client.receive(.follow(room, states))
         let first = try #require(client.wait(.milliseconds(50)).streams.first)
@@ -150,7 +150,7 @@ struct PatchTests {
         #expect(try cut(&client, second.id).request.target == withoutPatches + "&after=aaaaaaaa.5")
     }
 
-    @Test func `the same refusal of a stream that has not asked for patches decides nothing`()
+    @Test func `the same refusal does not count if the stream did not ask for patches`()
         throws
     {
         var client = try Client()
@@ -164,7 +164,7 @@ struct PatchTests {
         }
     }
 
-    @Test func `patches apply to the state of the stream, not to one that was read`() throws {
+    @Test func `patches apply to the state of the stream, not to another one`() throws {
         var (client, stream) = try opened()
         let post = client.send("1").requests.first?.id
         _ = try client.answer(post, 200, receipt(6))
@@ -186,7 +186,7 @@ struct PatchTests {
         #expect(client.event(stream, "patch", "bbbbbbbb.2", add(2)).news == ["state@2=[1,2]"])
     }
 
-    @Test func `without the snapshot of a reset no patches are asked for`() throws {
+    @Test func `until the snapshot after a reset, the client asks for no patches`() throws {
         var client = try Client()
         let following = Following(demand: .init(states: true), start: .now)
         let stream = try client.open(room, following: following)

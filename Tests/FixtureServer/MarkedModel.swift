@@ -2,7 +2,7 @@ import Foundation
 import SampleReactors
 import Synchronization
 
-/// A model for measurements: the question `marks 500 20` has an answer of 500 tokens, one each 20
+/// A model for measurements: the question `marks 500 20` has an answer of 500 tokens, one every 20
 /// ms. Each token has the mark that `reactor-bench` recognises: the time at which it was due, and
 /// its number. Any other question fails.
 enum MarkedModel {
@@ -24,8 +24,8 @@ enum MarkedModel {
     private struct NotMarks: Error {}
 }
 
-/// Yields the tokens of all answers, from one thread: a task that sleeps for each token would cost
-/// more than what is measured.
+/// Yields the tokens of all answers from one thread: a sleeping task for each token would cost more
+/// than the measured work.
 private final class Ticker: Sendable {
     private struct Answer {
         let stream: AsyncThrowingStream<String, any Error>.Continuation

@@ -13,7 +13,7 @@ struct DifferenceTests {
 
     /// An element that is longer than an operation.
     private static let words = String(repeating: "w", count: 100)
-    /// Text that makes a document large, so that a patch is small beside it.
+    /// Text that makes a document large compared with a patch.
     private static let padding = String(repeating: "x", count: 4_000)
 
     @Test(arguments: [
@@ -48,7 +48,7 @@ struct DifferenceTests {
         // Longer than the value itself.
         ("[1,2,3,4]", "[5,6,7,8]", #"{"op":"replace","path":"/a","value":[5,6,7,8]}"#),
     ])
-    func `it has the operations that one expects`(one: String, other: String, patch: String) {
+    func `it has the expected operations`(one: String, other: String, patch: String) {
         for (before, after) in [
             ("", #","z":"\#(Self.padding)""#), (#""z":"\#(Self.padding)","#, ""),
         ] {
@@ -94,7 +94,7 @@ struct DifferenceTests {
         #expect(!difference(twice(2), twice(3)) && !isUnique)
     }
 
-    @Test func `none is made that is not smaller than half of the document`() throws {
+    @Test func `a patch is smaller than half of the document, or there is none`() throws {
         #expect(difference("1", "2") == nil)
         #expect(difference(#"{"a":1}"#, "[1]") == nil)
         let rest = #""b":"\#(String(repeating: "y", count: 200))"}"#
@@ -109,7 +109,7 @@ struct DifferenceTests {
         }
     }
 
-    @Test(arguments: 0..<20) func `applied to the one document, it gives the other`(part: UInt64)
+    @Test(arguments: 0..<20) func `applied to one document, it gives the other`(part: UInt64)
         throws
     {
         var found = 0
@@ -130,7 +130,7 @@ struct DifferenceTests {
         #expect(found > Int(count) / 3)
     }
 
-    /// The members in the order of their names, numbers unchanged.
+    /// The value with its members sorted by name, and its numbers unchanged.
     private static func ordered(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): .array(elements.map(ordered))
@@ -195,7 +195,7 @@ struct DifferenceTests {
         let pairs = [
             // An array at each level, and the difference in the innermost, before much text.
             (deep + "1," + long + "1" + shut, deep + "2," + long + "2" + shut),
-            // Much at each level after the part that differs.
+            // Much text at each level after the difference.
             (
                 String(repeating: "[", count: 120) + "1"
                     + String(repeating: ",\(long)0]", count: 1)
@@ -231,7 +231,7 @@ private struct DocumentMaker {
 
     mutating func document() -> JSONValue {
         value = container(depth: 3)
-        // Most differences are small beside the document.
+        // Most differences are small compared with the document.
         let padding = JSONValue.string(
             String(repeating: "p", count: .random(in: 0...600, using: &generator)))
         let member = JSONValue.Member(key: "padding", value: padding)

@@ -69,7 +69,7 @@ struct PatchTests {
         (#"{"a":1}"#, "[]", #"{"a":1}"#),
         (#"{"":{"":1}}"#, #"[{"op":"remove","path":"//"}]"#, #"{"":{}}"#),
     ])
-    func `what the shared cases leave open`(document: String, patch: String, result: String?)
+    func `cases that the shared ones leave open`(document: String, patch: String, result: String?)
         throws
     {
         guard let result else {
@@ -80,7 +80,7 @@ struct PatchTests {
     }
 
     @Test(arguments: [
-        (#"{"op":"add"}"#, "a patch is an array"), ("[1]", "operation 0: it is not an object"),
+        (#"{"op":"add"}"#, "a patch must be an array"), ("[1]", "operation 0: it is not an object"),
         (#"[{"path":"/a"}]"#, #"operation 0: "op" is missing or not a string"#),
         (
             #"[{"op":"add","path":"/a","value":1},{"op":"add","path":"/b"}]"#,
@@ -97,20 +97,20 @@ struct PatchTests {
         (#"[{"op":"incr","path":"/a"}]"#, #"operation 0: there is no operation "incr""#),
         (
             #"[{"op":"add","path":"/a","value":1},{"op":"test","path":"/a","value":2}]"#,
-            "operation 1, /a: the value is another one"
+            "operation 1, /a: the value is different"
         ),
         (#"[{"op":"remove","path":"/x/y"}]"#, "operation 0, /x/y: there is no such member"),
         (
             #"[{"op":"copy","from":"/l/3","path":"/a"}]"#,
-            "operation 0, /l/3: the array has no element 3, but 2"
+            "operation 0, /l/3: there is no element 3: the array has 2"
         ),
         (
             #"[{"op":"add","path":"/s/t","value":1}]"#,
-            "operation 0, /s/t: the value around it is no array and no object"
+            "operation 0, /s/t: its parent is neither an array nor an object"
         ),
         (
             #"[{"op":"remove","path":"/l/01"}]"#,
-            #"operation 0, /l/01: "01" is no index of an array"#
+            #"operation 0, /l/01: "01" is not an array index"#
         ),
     ])
     func `a failure names the operation, the pointer and the reason`(
@@ -168,7 +168,7 @@ struct PatchTests {
             }
             return unsafe list.withUnsafeBufferPointer { Int(bitPattern: $0.baseAddress) }
         }
-        // The first may allocate more memory.
+        // The first operation may allocate more memory.
         try append.apply(to: &value)
         let before = address()
         for _ in 0..<100 { try append.apply(to: &value) }
@@ -184,7 +184,7 @@ struct PatchCase {
     var expected: String?
     var isFailure: Bool
 
-    /// The cases of a file, without those that cannot be a case: with two members of one name.
+    /// The cases of a file, except those that repeat a member name, which cannot be decoded.
     static func read(_ file: String) throws -> [PatchCase] {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         let url = folder.appendingPathComponent("../PatchVectors/\(file).json")

@@ -9,7 +9,7 @@ import Testing
 struct ConversationTests {
     private struct Outage: Error {}
 
-    /// A model that streams the letters of a word, and records what it was asked.
+    /// A model that streams the letters of a word, and records its calls.
     private final class Speller: Sendable {
         private let prompts = Mutex<[Conversation.Prompt]>([])
         let letters: [String]
@@ -67,7 +67,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func `an answer arrives token by token, and the next one begins anew`() async {
+    @Test func `an answer arrives token by token, and the next one starts empty`() async {
         let speller = Speller("yes")
         let driver = driver(of: speller.model)
         await ask(driver, "Well?")
@@ -102,7 +102,7 @@ struct ConversationTests {
         await driver.finish()
         #expect(speller.asked.map(\.tokens) == [0, 2, 2, 5])
         #expect(speller.asked.map(\.text) == ["", "ab", "ab", "abcde"])
-        // The service recognises the repeated call by its key, and no other.
+        // The service recognises only the repeated call by its key.
         let keys = speller.asked.map(\.key)
         #expect(keys[1] == keys[2])
         #expect(Set(keys).count == 3)
@@ -115,7 +115,7 @@ struct ConversationTests {
         tokens.yield("a")
         await receive(driver, "a")
         await driver.sendRefused(.ask(text: "Again?"), "answering")
-        // It runs already.
+        // The answer is already running.
         await driver.send(.answer)
         await driver.send(.stop) { $0.phase = .stopped }
         tokens.yield("b")
@@ -126,7 +126,7 @@ struct ConversationTests {
         #expect(driver.state.messages.last?.text == "a")
     }
 
-    @Test func `retry removes what follows a question, and begins another answer`() async {
+    @Test func `retry removes the messages after a question, and begins a new answer`() async {
         let speller = Speller("ok")
         let driver = driver(of: speller.model)
         for question in ["One?", "Two?"] {
@@ -148,7 +148,7 @@ struct ConversationTests {
         #expect(speller.asked.last?.messages.map(\.text) == ["One?"])
     }
 
-    @Test func `a retry replaces the answer that is under way`() async {
+    @Test func `a retry replaces the unfinished answer`() async {
         let (first, tokens) = AsyncStream<String>.makeStream()
         let calls = Mutex(0)
         let speller = Speller("new")
@@ -187,14 +187,14 @@ struct ConversationTests {
         }
     }
 
-    @Test func `a question has a length`() async {
+    @Test func `a question that is empty or too long is refused`() async {
         let driver = driver(of: Speller("a").model)
         await driver.sendRefused(.ask(text: ""), "bad_length")
         await driver.sendRefused(.ask(text: String(repeating: "é", count: 2_001)), "bad_length")
         await driver.finish()
     }
 
-    @Test func `an answer ends at 64 KiB, and the oldest messages go`() async throws {
+    @Test func `an answer ends at 64 KiB, and the oldest messages are removed`() async throws {
         let host = ReactorHost(Conversation(model: .init { _ in Endless() }))
         for _ in 0..<51 {
             await host.send(.ask(text: "Well?"))

@@ -19,7 +19,7 @@ struct PatchStreamTests {
         }
     }
 
-    @Test func `after the first state come patches of the one before`() throws {
+    @Test func `after the first state, each state is a patch of the previous one`() throws {
         let rig = Rig()
         let session = try filled(rig)
         let reader = rig.subscribe(session, .patches)
@@ -62,7 +62,7 @@ struct PatchStreamTests {
         #expect(lines(rig, reader).suffix(2) == ["state 7 (whole)", "state 8 (whole)"])
     }
 
-    @Test func `of a part, the patches are those of the part`() throws {
+    @Test func `a stream of a part has patches of the part`() throws {
         let rig = Rig()
         let session = try filled(rig)
         let whole = rig.subscribe(session, try .part("").patched())
@@ -107,7 +107,7 @@ struct PatchStreamTests {
         }
     }
 
-    /// The states that a reader holds one after the other.
+    /// The states that a reader holds, in order.
     private func states(_ events: [Heard]) throws -> [String] {
         var states: [String] = []
         var state: JSONValue = .null
@@ -154,7 +154,7 @@ struct PatchStreamTests {
         for _ in 0..<2 { try rig.act(Post.touch, on: session) }
         rig.output.disconnect(reader)
         try rig.act(Post.touch, on: session)
-        // It holds the state as another program may have shown it.
+        // The reader may hold the state in the form of another program.
         let resumed = rig.subscribe(
             session, .patches, .after("\(session.generation.text).3"))
         try rig.act(Post.touch, on: session)

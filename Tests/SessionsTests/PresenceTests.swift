@@ -38,7 +38,7 @@ struct PresenceTests {
         rig.settleAll()
     }
 
-    /// The data of the events `presence` that a reader has got.
+    /// The data of a reader's `presence` events.
     private func seen(_ rig: Rig, _ reader: UInt64) -> [String] {
         rig.transcript(reader).events.filter { $0.name == "presence" }.map(\.data)
     }
@@ -167,7 +167,7 @@ struct PresenceTests {
         #expect(seen(rig, last).last == #"{"count":101,"others":0}"#)
     }
 
-    @Test func `a name without room counts as one of the others, also when it leaves`() throws {
+    @Test func `a name without room counts as one of the others until it leaves`() throws {
         let (rig, session) = try room()
         let limit = SessionPresence.nameLimit
         for number in 0..<limit {
@@ -192,7 +192,7 @@ struct PresenceTests {
             rig.subscribe(session, presence: ReaderPresence(name: nil, getsEvents: true))
         }
         rig.table.commit()
-        // The first readers lack those that came later.
+        // The first readers lack the later ones.
         var written: [Int] = []
         repeat {
             let more = rig.table.deliver()
@@ -287,7 +287,7 @@ struct PresenceTests {
         }
     }
 
-    @Test func `all leave from another loop, and nobody is left`() throws {
+    @Test func `when all readers on another loop leave, nobody is present`() throws {
         let (rig, session) = try room(replicasFrom: 0)
         var readers = try (0..<4).map { try join(rig, as: "\($0)") }
         readers += (0..<4).map { _ in rig.subscribe(session) }
@@ -373,7 +373,7 @@ struct PresenceTests {
         #expect(records.count == 2, "others are no part of it")
     }
 
-    @Test func `a session that wakes has the names of this moment`() async throws {
+    @Test func `a session that wakes has the present names`() async throws {
         let first = Rig(answers: true, registrations: [try .of("lobby") { Lobby() }])
         let session = try first.create("s", .of("lobby") { Lobby() })
         try join(first, as: "ada", on: false)

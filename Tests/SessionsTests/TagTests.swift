@@ -85,7 +85,7 @@ struct TagTests {
         rig.settleAll()
         #expect(tags(rig, "s") == ["status:open"])
         guard case .session(let again) = try rig.wake("s") else { throw Rig.NoSession(id: "s") }
-        // The same change again: it differs from what the journal has.
+        // The same change again: the tags differ from those in the journal.
         try rig.act(Self.set("paid"), on: again)
         rig.settleAll()
         #expect(tags(rig, "s") == ["status:paid"])
@@ -129,7 +129,7 @@ struct TagTests {
         let first = try rig()
         _ = try first.create("s", .of("order") { Order() })
         first.table.stop()
-        // As an earlier version has written it.
+        // As an earlier version wrote it.
         first.journal.edit { $0.tags = [] }
         let next = try rig(journal: first.journal)
         #expect(tags(next, "s") == nil)

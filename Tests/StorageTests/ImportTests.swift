@@ -173,7 +173,7 @@ struct ImportTests {
         (#"{"tags":{"A":"b"},"changed":1}"#, "a tag's name has 1 to 32 of a-z 0-9 _"),
         (#"{"tags":{"":"b"},"changed":1}"#, "a tag's name has 1 to 32 of a-z 0-9 _"),
         (#"{"tags":{"a":"\u0007"},"changed":1}"#, "1 to 64 bytes without control characters"),
-        (#"{"tags":{"a":"b"},"changed":-1}"#, "changed at -1, which is no time"),
+        (#"{"tags":{"a":"b"},"changed":-1}"#, "changed at -1, which is not a valid time"),
     ])
     func `tags that no program has set are refused`(_ tags: String, _ reason: String) throws {
         let fault = try refusal(of: lines(session(with: [tags])))

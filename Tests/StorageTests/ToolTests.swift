@@ -169,7 +169,7 @@ struct CheckTests {
         ("INSERT INTO tags VALUES(77, '', '', 1)", "tags: 1 rows belong to no session"),
         ("UPDATE tags SET value = '' WHERE name = 'table'", "a tag's value has 1 to 64 bytes"),
         ("UPDATE tags SET name = 'A' WHERE name = 'table'", "a tag's name has 1 to 32 of a-z"),
-        ("UPDATE tags SET changed = -1", "its tags were changed at -1, which is no time"),
+        ("UPDATE tags SET changed = -1", "its tags were changed at -1, which is not a valid time"),
         (
             """
             WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < 7)

@@ -33,7 +33,7 @@ struct LinkHintTests {
         #expect(ends.outgoingEvents == [.hint(stream: b, second)])
     }
 
-    @Test func `presence goes both ways, on the streams of followed sessions`() throws {
+    @Test func `presence travels both ways on the streams of followed sessions`() throws {
         let (mine, others) = (
             LinkPresence(names: ["ada"], count: 1, others: 2),
             LinkPresence(names: nil, count: 200, others: 0)

@@ -52,7 +52,7 @@ struct LinkMessageTests {
         #expect(try LinkRecords(frame { records.append(stream: 8, to: &$0) }) == records)
     }
 
-    @Test func `presence is read as it was written, with names or without`() throws {
+    @Test func `presence decodes to the encoded value, with or without names`() throws {
         for presence in [
             LinkPresence(names: ["ada", "\u{e9}"], count: 2, others: .max),
             LinkPresence(names: [], count: 0, others: 0),

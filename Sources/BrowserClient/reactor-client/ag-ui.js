@@ -1,7 +1,7 @@
 // A conversation as events of AG-UI, the protocol between agents and user interfaces, in the form of @ag-ui/core 0.0.58.
 //
-// They are differences between states. So there is no queue: a program that is slow gets longer texts, and after a
-// reset the text continues if the answer is still the same.
+// The events are differences between states, so no queue is needed: a slow program gets longer
+// texts, and after a reset the text continues if the answer is still the same.
 
 /** @import { AGUIEvent, AGUIMessage, ConversationState } from "../ag-ui.d.ts" */
 /** @import { Session, SessionEvent } from "../reactor-client.d.ts" */
@@ -38,7 +38,7 @@ class Conversation {
   *take(state) {
     const last = state.messages.at(-1);
     const open = this.#open;
-    // A retry removes it. Another one may have begun while this program was slow or away.
+    // A retry removes it. Another answer may have begun while this program was slow or offline.
     if (open && !(last?.number === open.number && last.text.startsWith(open.text))) yield* this.#finish("replaced");
     const begins = isUnderWay(state) && !this.#open;
     if (begins || !this.#hasBegun) yield* this.#begin(state);
@@ -103,7 +103,7 @@ class Conversation {
     const changes = [];
     for (const [name, value] of Object.entries(members)) {
       const path = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-      // The client keeps a part that has not changed as the same object.
+      // The client keeps an unchanged part as the same object.
       if (before[name] !== value) changes.push({ op: Object.hasOwn(before, name) ? "replace" : "add", path, value });
     }
     for (const name of Object.keys(before)) {

@@ -206,13 +206,13 @@ export class SessionReader {
       return ["ended", why === "unknown" || why === "forbidden" ? why : "deleted"];
     }
     if (!position) return ["malformed", `the event ${name} has no position`];
-    // Of such a stream the state does not follow the events.
+    // On such a stream, the state does not keep up with the events.
     if (!demand.states) this.base = undefined;
     try {
       return name === "snapshot" ? this.#snapshot(block, position, demand) : this.#event(block, position, demand);
     } catch (error) {
-      // After a patch that does not apply, the next connection asks for none: then the same version
-      // comes as a state.
+      // After a patch that does not apply, the next connection asks for no patches, so that the
+      // same version comes as a state.
       this.base = undefined;
       return ["malformed", `the event ${name} cannot be read: ${error}`];
     }
@@ -248,7 +248,7 @@ export class SessionReader {
     else {
       const hasBoth = demand.pulses && value && Object.keys(value).sort().join() === "pulses,state";
       if (hasBoth) snapshot.pulses = value.pulses;
-      // Of a reactor without pulses it is the state.
+      // If the reactor has no pulses, the value is the state.
       snapshot.state = this.base = { value: this.share(hasBoth ? value.state : value) };
     }
     const { current } = this;

@@ -1,5 +1,5 @@
-// States whose unchanged parts are the objects that they were before, so that a comparison by
-// identity shows what has changed. All values are JSON, whose depth the server bounds.
+// Makes states that keep unchanged parts as the same objects, so that a comparison by identity
+// shows the changes. All values are JSON, whose depth the server bounds.
 
 /** @import { Operation } from "./types.d.ts" */
 

@@ -74,7 +74,7 @@ export class Stream extends Attempt {
   request() {
     const { demand, machine, sessions, live, start } = this;
     const isNew = start !== "present";
-    // C8: only where each state before is known, or comes as a snapshot.
+    // C8: only where every previous state is known, or comes as a snapshot.
     let asksForPatches = machine.acceptsPatches && demand.states;
     this.#awaited.clear();
     const entries = sessions.map((one) => {

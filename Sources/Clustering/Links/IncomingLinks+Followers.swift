@@ -72,7 +72,7 @@ extension IncomingLinks {
             from: PresencePart(Follower(link: link.socket, stream: stream)))
     }
 
-    /// Sends the followers of a session the readers at the other nodes.
+    /// Sends each follower of a session the readers at all other nodes.
     func sendPresence(of feed: Feed) {
         for follower in followers[feed.id] ?? [] {
             guard let link = links[follower.link] else { continue }

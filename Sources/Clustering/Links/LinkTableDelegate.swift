@@ -31,9 +31,8 @@ package protocol LinkTableDelegate: AnyObject {
 
     // MARK: Presence
 
-    /// Another node sends the readers of a session that this node does not know; nil: no more of
-    /// them.
+    /// Another node sent readers of a session that this node does not know. Nil: there are no more.
     func presenceArrived(_ present: PresentReaders?, of session: SessionID, from part: PresencePart)
-    /// Another node has to be sent the readers here.
+    /// Another node needs the readers at this node.
     func presenceIsWanted(of session: SessionID)
 }

@@ -443,7 +443,7 @@ final class CatchUp {
     private func frame(_ entries: [HistoryEntry]) -> [UInt8]? {
         var framed: [UInt8] = []
         var encoded = 0
-        // Other readers get the slice, too, and nobody holds a state between two slices.
+        // Other readers get the slice too, and no state is kept between two slices.
         defer { framer.forgetBase() }
         do {
             for entry in entries {

@@ -13,7 +13,7 @@ final class KeptState {
     var isUsed = true
     private let tally: SubscriberTally
     private var bytes: Int
-    /// A stream of patches keeps the state as JSON, too.
+    /// A stream of patches also keeps the state as JSON.
     private let copies: Int
 
     /// - Parameters:

@@ -33,8 +33,8 @@ package final class EventCatalog: Sendable {
         self.makeFold = makeFold
     }
 
-    /// Whether an event of the reactor has the name of the service's `presence`. Then its streams
-    /// have no other one: the name was given to reactors before the service used it.
+    /// Whether the reactor has an event named `presence`. Its streams then have only that one,
+    /// because reactors could use the name before the service did.
     package var hasOwnPresence: Bool {
         (pulses + activities).firstIndex(exactly: "presence") != nil
     }

@@ -12,15 +12,15 @@ internal import Wire
 /// only when it changes.
 package struct EventFramer {
     let selection: Selection
-    /// The part of the state that was shown last, for `.part`, or the state, for patches. A copy of
-    /// a part: a view of a few bytes would keep the whole state in memory.
+    /// The state (for patches) or the part (for `.part`) that was shown last. A part is a copy: a
+    /// view of a few bytes would keep the whole state in memory.
     private var shown: ArraySlice<UInt8>?
     /// Whether the part in ``shown`` is not known.
     private(set) var lacksPart = false
     /// Whether ``shown`` is the data of an event of this framer.
     ///
-    /// Why patches need that: a reader may hold the state as another program has shown it, before a
-    /// restart. So the first state is always shown whole.
+    /// Why: before a restart, another program may have sent the reader another form of the state.
+    /// So the first state is always whole.
     private var isBase = false
     /// Whether no object in ``shown`` is known to have two members of one name.
     private var isUnique = false
@@ -48,7 +48,7 @@ package struct EventFramer {
         (shown, lacksPart) = (nil, true)
     }
 
-    /// After this, the next state is shown whole.
+    /// Makes the next state whole.
     mutating func forgetBase() {
         (isBase, isUnique) = (false, false)
         if selection.states == .whole { shown = nil }
@@ -57,7 +57,7 @@ package struct EventFramer {
     /// The bytes that are kept for the comparison with the next state.
     var heldBytes: Int { shown?.count ?? 0 }
 
-    /// The state or part to show after a mutation, or a patch of the one before; nil if the part
+    /// The state or part to show after a mutation, or a patch of the previous one; nil if the part
     /// has not changed.
     mutating func change(to state: ShownVersion) -> StateChange? {
         let value: ArraySlice<UInt8>?
@@ -85,8 +85,8 @@ package struct EventFramer {
 
     private mutating func keep(_ value: ArraySlice<UInt8>?) {
         lacksPart = false
-        // Of a whole array's slice this is the array, not a copy. An array may have much more
-        // memory than bytes.
+        // For a slice of a whole array, this is the array, not a copy. Its capacity may be much
+        // larger than its count.
         shown = value.map { value in
             let bytes = Array(value)
             return (bytes.capacity / 2 > bytes.count ? [] + bytes : bytes)[...]
@@ -206,7 +206,7 @@ package struct EventFramer {
 /// The event that shows a state, or the selected part of it.
 enum StateChange {
     case state(ArraySlice<UInt8>)
-    /// Operations relative to the state or part that the stream has shown before (RFC 6902).
+    /// The operations (RFC 6902) that change the last shown state or part to the present one.
     case patch(ArraySlice<UInt8>)
 
     var data: ArraySlice<UInt8> {

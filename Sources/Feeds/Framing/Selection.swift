@@ -19,7 +19,7 @@ package struct Selection: Hashable, Sendable {
     /// Whether each event is one chunk (RFC 9112 §7.1), for HTTP/1.1. HTTP/1.0 has no chunks; its
     /// readers share another stream.
     package var isChunked = false
-    /// Whether a state or part is shown as a patch of the one before, where that is shorter
+    /// Whether a state or part is sent as a patch of the previous one, if that is shorter
     /// (ADR-0087).
     package var asPatches = false
     /// The request is for pulses, and the reactor has none of them.

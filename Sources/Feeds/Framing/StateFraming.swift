@@ -50,7 +50,8 @@ package struct StateFraming {
                     stream.skip(to: end)
                     continue
                 }
-                // Streams with a small event share the cost of the version. Each has its own patch.
+                // Streams of small events share the cost of the version, but each has its own
+                // patch.
                 guard isFirst || framed + loop.pass.patchWork <= loop.pass.limitBytes else {
                     return continueLater()
                 }

@@ -25,10 +25,10 @@ package final class ShownVersion {
 
     package convenience init(_ bytes: [UInt8], _ pass: PassMeter) { self.init(bytes[...], pass) }
 
-    /// Whether patches are made of values of this length.
+    /// Whether values of this length are sent as patches.
     func isPatched(_ count: Int) -> Bool { pass.patchedBytes.contains(count) }
 
-    /// A patch from what was shown before to this state, or to a part of it; nil if it would not be
+    /// A patch from the last shown value to this state, or to a part of it; nil if it is not
     /// smaller than half, or takes too much work.
     ///
     /// - Parameter isUnique: as in ``JSONPatch/difference(from:to:within:isUnique:work:)``.
@@ -36,7 +36,7 @@ package final class ShownVersion {
         from before: ArraySlice<UInt8>, to value: ArraySlice<UInt8>, isUnique: inout Bool
     ) -> [UInt8]? {
         var (limits, work) = (JSONPatch.DifferenceLimits(), 0)
-        // In proportion to the bytes: there may be many small parts, or many small states.
+        // Proportional to the bytes, because there may be many small parts or states.
         limits.work = min(limits.work, 4 * (before.count + value.count))
         defer { pass.countPatch(work) }
         return JSONPatch.difference(

@@ -1,14 +1,13 @@
 /// The `presence` events of one session on one loop, and the readers there that get them.
 ///
-/// Design: only the newest event is kept. A reader gets it when it has everything else that it may
-/// have now: between two events of its stream. A reader that is slower than the changes gets fewer
-/// events.
+/// Design: only the newest event is kept. A reader gets it once it has all other pending events, so
+/// between two events of its stream. A slow reader gets fewer events.
 final class PresenceEvents {
     private(set) var newest: PresenceEvent?
     private var readers: [Subscriber] = []
-    /// The readers before this index are still to be written to.
+    /// The pass still has to write to the readers before this index.
     private var next = 0
-    /// Whether a newer event has come since the present pass over the readers began.
+    /// Whether a newer event arrived after this pass over the readers began.
     private var isOutdated = false
     /// Whether it is in the loop's ``PresenceSchedule``.
     private var isDelivering = false
@@ -22,7 +21,7 @@ final class PresenceEvents {
     func remove(_ subscriber: Subscriber, _ reader: PresenceReader) {
         let index = reader.index
         guard index < readers.count, readers[index] === subscriber else { return }
-        // The last one has its event already, or gets it at its new place.
+        // The last reader already has its event, or gets it at its new index.
         readers.swapAt(index, readers.count - 1)
         readers[index].presence?.index = index
         readers.removeLast()
@@ -42,7 +41,7 @@ final class PresenceEvents {
         while count < limit {
             next = min(next, readers.count)
             if next == 0 {
-                // Those that were written to first have the older event.
+                // The first readers of the pass have the older event.
                 guard isOutdated, !readers.isEmpty else {
                     (isDelivering, isOutdated) = (false, false)
                     return (count, true)

@@ -13,13 +13,13 @@ package final class PresenceSchedule {
         weak var session: SessionPresence?
     }
 
-    /// Of these a pass shows the next ones.
+    /// The sessions with changes that later passes show.
     private var due: Deque<SessionPresence> = []
-    /// Those that have shown an event. Invariant: in the order in which their rest ends.
+    /// The sessions that rest after an event. Invariant: sorted by `until`.
     private var resting: Deque<(until: Int64, session: SessionPresence)> = []
-    /// Invariant: in the order of their ends. Some of the names have returned.
+    /// Invariant: sorted by their ends. Some of the names have returned.
     private var graces: Deque<Grace> = []
-    /// Those whose readers get an event.
+    /// The sessions whose readers are being sent an event.
     private var delivering: Deque<PresenceEvents> = []
 
     /// The time between two events of a session.
@@ -63,7 +63,7 @@ package final class PresenceSchedule {
         endRests(at: now)
         for _ in 0..<Self.showsOfPass {
             guard let session = due.popFirst() else { break }
-            // It may change again at once, if another node could not be sent the change.
+            // `show` may mark it as changed again, if the change could not be sent to another node.
             session.phase = .resting(isChanged: false)
             if !session.show(), case .resting(isChanged: false) = session.phase {
                 session.phase = .idle

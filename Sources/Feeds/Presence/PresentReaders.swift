@@ -11,8 +11,8 @@ package struct PresentReaders: Sendable, Equatable {
     /// The number of streams without a name.
     package let others: Int
 
-    /// With more names the readers see their number only. Why: each change is sent to each reader,
-    /// so the bytes grow with the square of the number.
+    /// With more names, readers see only their number. Why: each change goes to each reader, so the
+    /// bytes grow with the square of the number.
     package static let listLimit = 100
 
     package init(_ names: some Collection<ExactText>, others: Int) {
@@ -62,13 +62,13 @@ package struct PresentReaders: Sendable, Equatable {
 
 /// An event `presence`, framed.
 ///
-/// Invariant: it has no id, because it is no part of the history. It is never in a
+/// Invariant: it has no id, because it is not part of the history. It is never in a
 /// ``SharedStream``, whose bytes a reader may get again.
 package struct PresenceEvent: Sendable {
-    /// The newest change that it shows.
+    /// The newest change that the event shows.
     let change: UInt64
     let plain: [UInt8]
-    /// The same as one chunk.
+    /// The event as one chunk.
     let chunk: [UInt8]
 
     init(_ present: PresentReaders, at change: UInt64) {

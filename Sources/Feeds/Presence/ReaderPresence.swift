@@ -1,7 +1,7 @@
 package import Storage
 
-/// A reader's part in the presence of its session. If the reader moves to another loop, it takes
-/// this value along.
+/// A reader's part in the presence of its session. A reader that moves to another loop takes this
+/// value with it.
 package struct ReaderPresence: Sendable {
     /// Nil: the reader counts as one of the others.
     package let name: ExactText?
@@ -18,7 +18,7 @@ package struct ReaderPresence: Sendable {
         (self.name, self.getsEvents) = (name, getsEvents)
     }
 
-    /// The limit for the bytes of a name.
+    /// The maximum number of bytes of a name.
     package static let nameBytes = 64
 
     /// Whether a reader may have this name: 1 to 64 bytes without control characters.
@@ -33,7 +33,7 @@ final class PresenceReader {
     var part: ReaderPresence
     /// The events of this loop.
     let events: PresenceEvents
-    /// Nil on other loops than that of the session. A reader moves only after its first event.
+    /// Nil on loops other than the session's. A reader moves only after its first event.
     private weak var session: SessionPresence?
     /// The index among the readers of ``events``.
     var index = 0
@@ -42,7 +42,7 @@ final class PresenceReader {
         (self.part, self.events, self.session) = (part, events, session)
     }
 
-    /// The event that the reader lacks: at first the present set, and then the newest event.
+    /// The event that the reader lacks: first the present set, then the newest event.
     private var missing: PresenceEvent? {
         guard part.getsEvents else { return nil }
         guard let seen = part.seen else { return session?.event() ?? events.newest }
@@ -52,7 +52,7 @@ final class PresenceReader {
 
     var lacksEvent: Bool { missing != nil }
 
-    /// The bytes of the event that the reader lacks. It counts as seen.
+    /// The bytes of the event that the reader lacks. Marks the event as seen.
     func takeEvent(isChunked: Bool) -> [UInt8]? {
         guard let event = missing else { return nil }
         part.seen = event.change

@@ -3,17 +3,17 @@ internal import Storage
 /// The presence of one session: the names of its readers, on the loop of the session.
 ///
 /// Design (ADR-0090): a name is present while a stream has it, and for ``graceMilliseconds`` after
-/// the last one, so that a page that is loaded again does not flicker. The set lives as long as the
-/// session's feed, and is in no journal.
+/// the last one closes, so that a page reload does not flicker. The set lives as long as the
+/// session's feed, and is not in the journal.
 ///
 /// Bounds: each stream costs O(1). ``nameLimit`` names; a further name counts as one of the others.
-/// One event is framed at most each ``PresenceSchedule/restMilliseconds``, besides the first event
-/// of each reader.
+/// At most one event is framed in ``PresenceSchedule/restMilliseconds``, plus the first event of
+/// each reader.
 package final class SessionPresence {
     private struct Entry {
-        /// 0: the reader has left a short time ago.
+        /// 0: the reader has left, and its grace has not ended.
         var streams = 0
-        /// While there is no stream, the end of the grace.
+        /// The end of the grace, while there is no stream.
         var until: Int64 = 0
     }
 
@@ -26,7 +26,7 @@ package final class SessionPresence {
     }
 
     weak var feed: Feed?
-    /// For the schedule.
+    /// The state of this session in the schedule.
     var phase = Phase.idle
     private var names: [ExactText: Entry] = [:]
     /// The streams that count under their names.
@@ -40,7 +40,7 @@ package final class SessionPresence {
     private var parts: [PresencePart: PresentReaders] = [:]
     /// The readers that other nodes were sent last.
     private var sent: [PresencePart: PresentReaders] = [:]
-    /// They return whether they follow further changes.
+    /// Each returns whether to call it again.
     private var followers: [(PresentReaders) -> Bool] = []
 
     static let nameLimit = 10_000
@@ -88,7 +88,7 @@ package final class SessionPresence {
 
     func follow(_ follower: @escaping (PresentReaders) -> Bool) { followers.append(follower) }
 
-    /// A reader has left, on any loop.
+    /// A reader on any loop has left.
     ///
     /// - Parameter part: nil if it has none.
     func left(_ part: ReaderPresence?) {
@@ -132,7 +132,7 @@ package final class SessionPresence {
         parts[part] = present
         guard present == nil else { return present == earlier ? () : change() }
         let wasSent = sent.removeValue(forKey: part) != nil
-        // So that a page that is loaded again at that node, or by another one, does not flicker.
+        // A page may reconnect to that node or another one; its name must not flicker.
         for name in earlier?.names ?? [] where names[name] == nil {
             var entry = Entry()
             if names.count < Self.nameLimit, beginGrace(of: name, &entry) { names[name] = entry }
@@ -146,7 +146,7 @@ package final class SessionPresence {
         if send(rest) { sent[part] = rest } else { showAgain() }
     }
 
-    /// Shows the set once more: another node has not been sent it. Readers get no event.
+    /// Sends the set again to a node that did not get it. Readers get no event.
     func showAgain() { feed?.loop.presence.changed(self) }
 
     func change() {
@@ -197,7 +197,7 @@ extension Feed {
         return session
     }
 
-    /// Takes over the presence of the previous generation, with its readers.
+    /// Takes the presence and its readers from the previous generation.
     func takePresence(of earlier: Feed) {
         guard let session = earlier.presence else { return }
         session.feed = self

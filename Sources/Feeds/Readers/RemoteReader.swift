@@ -24,7 +24,7 @@ final class RemoteReader: ReaderOutput {
     /// Of a replica: the readers that were moved, without those that the other loop has reported as
     /// gone.
     var readers = 0
-    /// Of these, those that get `presence` events.
+    /// The number of these that get `presence` events.
     var watching = 0
     /// Of a replica: counts the times that the shown history was void.
     private(set) var edition: UInt64 = 0

@@ -52,7 +52,7 @@ package struct LaggingReader: Sendable {
 /// Readers of one replica that have left.
 package struct DepartedReaders: Sendable {
     fileprivate(set) var count = 0
-    /// Of those that have one.
+    /// The presence of those that have one.
     fileprivate(set) var parts: [ReaderPresence] = []
 
     mutating func add(_ reader: Subscriber) {

@@ -153,7 +153,7 @@ package final class StreamReplicas {
         if replica.readers <= 0 { remove(replica, number) }
     }
 
-    /// Sends the presence of a session to the readers of a stream on other loops.
+    /// Sends the presence of a session to a stream's readers on other loops.
     func show(_ event: PresenceEvent, on stream: SharedStream) {
         for replica in stream.replicas where replica.watching > 0 {
             guard case .replica(let number) = replica.kind else { continue }
@@ -278,7 +278,7 @@ package final class StreamReplicas {
     ) -> Bool {
         guard !ReaderToken.isRelay(subscriber.id) else { return false }
         if subscriber.isPending { subscriber.deliverPending() }
-        // An event that the replica was sent before comes too early for it.
+        // The replica may already have that event, too early for this reader.
         guard subscriber.isAtRest, !(subscriber.presence?.lacksEvent ?? false) else { return false }
         let stream = subscriber.stream
         let replica =

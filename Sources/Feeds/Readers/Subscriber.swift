@@ -274,8 +274,8 @@ package final class Subscriber {
         if presence != nil { showPresence() }
     }
 
-    /// Writes the `presence` event that the reader lacks. While the reader lacks other events, it
-    /// may be within one of them, so it gets those first.
+    /// Writes the `presence` event that the reader lacks, if it lacks no other events: otherwise it
+    /// may be in the middle of one.
     func showPresence() {
         guard let presence, !isBlocked, unsent.isEmpty, hasAll || isAhead,
             let event = presence.takeEvent(isChunked: isChunked)

@@ -14,8 +14,8 @@ package final class PassMeter {
     /// The bytes of events that a later pass frames for each feed, even if the limit is used up.
     package var leastEvents = 65_536
     private var eventBytes = 0
-    /// The lengths of states and parts of which patches are made (ADR-0087). Shorter ones gain
-    /// little. Longer ones take most of a pass to encode, and the comparison would take as long.
+    /// The lengths of states and parts that are sent as patches (ADR-0087). Shorter ones gain
+    /// little. Longer ones take most of a pass to encode, and comparing them would take as long.
     package var patchedBytes = 4_096...(8 << 20)
     /// The bytes that the histories of all feeds together may keep beyond their limits, for streams
     /// that lag: two turns of the largest size. Beyond that, the readers of those streams fall

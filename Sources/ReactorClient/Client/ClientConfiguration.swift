@@ -31,13 +31,13 @@ public struct ClientConfiguration: Sendable {
     }
 }
 
-/// Whether a client is present in the sessions that it follows, and gets who else is.
+/// Whether a client is present in the sessions that it follows, and sees who else is.
 public enum PresenceOption: Hashable, Sendable {
     case off
-    /// The client gets ``RemoteSession/presence``, and counts among those without a name.
+    /// The client gets ``RemoteSession/presence``, and counts as a reader without a name.
     case watching
-    /// The same, with a name: 1 to 64 bytes of UTF-8 without control characters. With tokens it
-    /// must be the subject of the token; the service refuses the sessions with any other name.
+    /// The same, with a name: 1 to 64 bytes of UTF-8 without control characters. With a token, it
+    /// must be the token's subject; the service refuses any other name.
     case named(String)
 
     var machineValue: ClientPresence {

@@ -77,12 +77,11 @@ where
     /// The present status, then each change.
     public var statuses: ReactorStream<LinkStatus> { get async { await caughtUp.statuses(256) } }
 
-    /// Who reads the session, as the server has last sent it; nil if it has sent nothing, or if the
-    /// client has not asked (``ClientConfiguration/presence``). It stays while the client
-    /// reconnects.
+    /// The readers of the session that the server sent last; nil if it has sent none, or if
+    /// ``ClientConfiguration/presence`` is off. Keeps its value while the client reconnects.
     public var presence: Presence? { get async { await caughtUp.presence } }
 
-    /// The newest presence if there is one, then each later one: at most one a second.
+    /// The newest presence, if there is one, and then each later one: at most one a second.
     public var presences: ReactorStream<Presence> { get async { await caughtUp.presences(256) } }
 
     /// The number of this session's actions that are not done.

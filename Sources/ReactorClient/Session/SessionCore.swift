@@ -23,7 +23,7 @@ actor SessionCore<
     /// A `reset` has come, and no state after it.
     private var isResetting = false
     private(set) var isOver = false
-    /// The newest one; nil: none has come.
+    /// The newest presence; nil: none has arrived.
     private(set) var presence: Presence?
     private var link = MachineLinkStatus.idle
     private let clock: DriverClock

@@ -4,8 +4,8 @@ internal import Sessions
 
 /// A JSON document that its clients change; see ``Hosted/document(_:)``.
 ///
-/// A mutation has the operations that have the same effect as those of the action: the journal need
-/// not test again, and the meters of mutations see the bytes that a copy adds.
+/// A mutation has equivalent operations without tests and copies: a replay need not test again, and
+/// the meters of mutations count the bytes that a copy adds.
 struct DocumentReactor: MeteredReactor {
     enum Action: TaggedCodable, Sendable {
         case set(value: JSONValue)
@@ -37,8 +37,8 @@ struct DocumentReactor: MeteredReactor {
 
     /// The members and elements of a document.
     ///
-    /// Why a bound besides `--state-limit`: in memory an element takes up to 40 bytes, as JSON only
-    /// two. And each action may have to search or move all of them.
+    /// Why a bound besides `--state-limit`: an element may take 40 bytes in memory and two as JSON,
+    /// and each action may have to search or move all of them.
     static let valueLimit = 100_000
     /// The members and elements that the actions of one request may visit, move or copy: about
     /// 20 ms, and as much again when the mutations are reduced.
@@ -80,7 +80,7 @@ struct DocumentReactor: MeteredReactor {
         case .set(let value): (state.value, state.count) = (value, Self.count(value))
         case .patch(let patch):
             let before = state.count ?? Self.count(state.value)
-            // It was carried out before, on a copy.
+            // `mutate` has already carried it out on a copy.
             let result = try? patch.carryOut(on: &state.value, within: .init())
             state.count = result.map { before + $0.growth }
         case .append(let path, let text):

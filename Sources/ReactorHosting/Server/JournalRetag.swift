@@ -2,14 +2,14 @@ internal import Feeds
 internal import Sessions
 internal import Storage
 
-/// Computes the tags of every session again with the reactors of this program, and writes those
-/// that differ from the journal's. No effect runs and no source is opened.
+/// Recomputes the tags of every session with the reactors of this program, and writes those that
+/// differ from the journal's. No effect runs and no source is opened.
 struct JournalRetag {
     private let journal: any Journal
     private let reactors: [Registration]
     private(set) var sessions = 0
     private(set) var changed = 0
-    /// A sentence for each of the first sessions that cannot be rebuilt.
+    /// A message for each of the first sessions that cannot be rebuilt.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
 
@@ -70,7 +70,7 @@ struct JournalRetag {
         case .failed(let failure): throw failure
         case .partial:
             throw JournalFailure(
-                reason: .unavailable, detail: "another program has changed sessions meanwhile")
+                reason: .unavailable, detail: "another program changed sessions meanwhile")
         }
     }
 

@@ -9,7 +9,7 @@ package protocol JournalVisitor: AnyObject {
     func visit(_ answer: StoredAnswer) throws
     func visit(_ action: RunningAction) throws
     func visit(_ timer: SessionTimer) throws
-    /// Of the last visited session. At most once for each.
+    /// The tags of the last visited session. Called at most once for each session.
     func visit(_ tags: SessionTags) throws
     func visit(_ tombstone: SavedHead, deleted: Int64) throws
 }

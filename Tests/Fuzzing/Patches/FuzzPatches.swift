@@ -5,9 +5,9 @@ import JSONCoding
 
 /// Patches: two lines, each JSON.
 ///
-/// The difference between the lines, if there is one, makes the second one of the first. The second
-/// line as a patch of the first changes all or nothing, and leaves a document that can be written
-/// and read again. Bytes that are no JSON never trap.
+/// The difference between the lines, if there is one, changes the first to the second. The second
+/// line, as a patch of the first, applies fully or not at all, and leaves a document that can be
+/// encoded and decoded again. Bytes that are not JSON never trap.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzPatches(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let lines = unsafe FuzzInput(start, count).bytes.split(
@@ -24,7 +24,7 @@ public func fuzzPatches(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 private func checkLaw(_ one: JSONValue, _ other: JSONValue) {
-    // Beside this no patch is too long.
+    // With this padding, no patch is too long.
     let padding = JSONValue.string(String(repeating: "p", count: 8_192))
     let (before, after) = (JSONValue.array([one, padding]), JSONValue.array([other, padding]))
     guard let patch = JSONPatch.difference(from: encoded(before), to: encoded(after)) else {
@@ -61,7 +61,7 @@ private func encoded(_ value: JSONValue) -> [UInt8] {
     return text
 }
 
-/// The members in the order of their names.
+/// The value with its members sorted by name.
 private func ordered(_ value: JSONValue) -> JSONValue {
     switch value {
     case .array(let elements): .array(elements.map(ordered))

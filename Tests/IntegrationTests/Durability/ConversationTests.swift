@@ -1,12 +1,12 @@
 import Testing
 
-@Suite("A conversation outlives the process that has begun its answer", .timeLimit(.minutes(60)))
+@Suite("A conversation outlives the process that began its answer", .timeLimit(.minutes(60)))
 struct ConversationProcessTests {
     private struct Tokens {
         var message = 0
         var texts: [String] = []
 
-        /// Adds the tokens of one answer up to this one, and reports what is twice or missing.
+        /// Adds the tokens of one answer up to this one, and reports repeated and missing tokens.
         mutating func add(_ event: Event) throws {
             let token = try JSONValue(text: event.data)
             message = token["message"]?.integer ?? 0
@@ -74,7 +74,7 @@ struct ConversationProcessTests {
             try await first.murder()
             let second = session.on(try await journal.start())
             try await second.post(#"{"type":"answer"}"#)
-            // Refused if the answer were under way.
+            // This would be refused during an answer.
             let asked = try await second.post(#"{"type":"ask","text":"Really?"}"#)
             tokens = Tokens()
             _ = try await read(second, after: asked.position, &tokens, count: 3)
@@ -97,7 +97,7 @@ struct ConversationProcessTests {
                 client: server.client(), id: try #require(made.json["id"]?.string),
                 created: try #require(made.json["position"]?.string))
             #expect(try await fork.state()["phase"] == "answering")
-            // It has no timer. The answer continues when it is asked to.
+            // A fork has no timer. Its answer continues after this action.
             try await fork.post(#"{"type":"answer"}"#)
             var own = Tokens()
             _ = try await read(fork, after: fork.created, &own, count: 10)

@@ -59,7 +59,7 @@ struct DocumentTests {
         #expect(try refused.json["refusal"]?["code"] == "test_failed")
         #expect(
             try refused.json["detail"]?.string?
-                .contains("operation 0, /n: the value is another one.") == true)
+                .contains("operation 0, /n: the value is different.") == true)
         #expect(try await value(session) == ["n": 1])
         let tested = #"{"type":"patch","operations":[{"op":"test","path":"/n","value":1.0}]}"#
         #expect(try await session.post(tested).version == 1, "a test changes nothing")
@@ -97,7 +97,7 @@ struct DocumentTests {
         (#"{"type":"append","path":"a","text":"x"}"#, "begins with"),
         (#"{"type":"set"}"#, "value"),
     ])
-    func `an action that is none is refused with its place`(
+    func `an invalid action is refused with the place of its mistake`(
         action: String, detail: String
     ) async throws {
         let session = try await document("{}")
@@ -107,7 +107,7 @@ struct DocumentTests {
         #expect(refused.text.contains(detail), "\(refused.text)")
     }
 
-    @Test func `it is bounded in depth and in values`() async throws {
+    @Test func `its depth and the number of its values are bounded`() async throws {
         let deep = String(repeating: "[", count: 126) + String(repeating: "]", count: 126)
         let session = try await document("null")
         try await session.post(#"{"type":"set","value":\#(deep)}"#)
@@ -302,11 +302,11 @@ struct PatchedStreamTests {
     }
 }
 
-/// A case of `Tests/PatchVectors`, as text: Foundation would not keep the form of numbers.
+/// A case of `Tests/PatchVectors`, as text, because Foundation would not keep the form of numbers.
 struct SharedPatchCase {
     var document: String
     var patch: String
-    /// Nil: the patch has to fail.
+    /// Nil: the patch must fail.
     var expected: String?
 
     static func read(_ file: String) throws -> [SharedPatchCase] {
@@ -316,7 +316,7 @@ struct SharedPatchCase {
             try JSONSerialization.jsonObject(with: Data(contentsOf: url)) as? [[String: Any]]
         return try (cases ?? []).compactMap { one in
             let comment = one["comment"] as? String ?? ""
-            // An object with two members of one name; refused as no JSON.
+            // An object with a repeated member name; refused as malformed JSON.
             guard !comment.contains("duplicate ops"), !comment.contains("A.13"),
                 let document = try text(one["doc"]), let patch = try text(one["patch"])
             else { return nil }

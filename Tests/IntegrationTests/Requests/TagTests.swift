@@ -37,7 +37,7 @@ struct TagTests: ProcessCluster {
     }
 
     @Test(arguments: ["file", "memory"])
-    func `a list has what was acknowledged before`(journal: String) async throws {
+    func `a list includes every acknowledged change`(journal: String) async throws {
         try await withOrders(journal) { server in
             let client = server.client()
             try await create(client, "a", "b", "c", "d")
@@ -92,7 +92,7 @@ struct TagTests: ProcessCluster {
             "the limit is 8"
         ),
         ("sort=changed", "bad_sort", "name a tag or a reactor"),
-        ("sort=id&tag=a:b", "bad_sort", "with tag, the order is changed"),
+        ("sort=id&tag=a:b", "bad_sort", "with tag, the only order is sort=changed"),
         ("sort=up&tag=a:b", "bad_sort", "send id or changed"),
         ("tag=a:b&after=c", "bad_after", "after is c"),
     ])
@@ -111,9 +111,9 @@ struct TagTests: ProcessCluster {
         }
     }
 
-    /// Applies events to a client's list, up to one after which it has exactly these sessions.
+    /// Applies events to a client's list until it has exactly these sessions.
     ///
-    /// - Returns: the name of that event.
+    /// - Returns: the name of the last event.
     @discardableResult
     private func follow(
         _ stream: EventStream, _ list: inout Set<String>, to end: Set<String>
@@ -152,12 +152,12 @@ struct TagTests: ProcessCluster {
             #expect(line["tags"] == ["status": "open"])
             #expect(line["position"]?.string?.hasSuffix(".2") ?? false)
             var list: Set = ["c", "a"]
-            // An action that changes no tag is no event: the next one is that of a later session.
+            // An action that changes no tag sends no event: the next event is for a later session.
             _ = try await client.post("/v1/sessions/a/actions", #"{"type":"note"}"#)
             try await create(client, "d")
             try await follow(stream, &list, to: ["d", "c"])
             _ = try await client.delete("/v1/sessions/d")
-            // It was the third, and is on the page again.
+            // This session was the third, and is on the page again.
             try await follow(stream, &list, to: ["c", "a"])
             for status in ["paid", "open"] { try await set(client, "a", status) }
             // One event or two.
@@ -179,7 +179,7 @@ struct TagTests: ProcessCluster {
         }
     }
 
-    @Test func `nodes show and follow what others commit`() async throws {
+    @Test func `nodes show and follow the commits of other nodes`() async throws {
         try await withNodes { nodes in
             let (one, two) = (try await nodes.start(.fixtures), try await nodes.start(.fixtures))
             let (here, there) = (one.client(), two.client())
@@ -199,7 +199,7 @@ struct TagTests: ProcessCluster {
         }
     }
 
-    @Test func `retag computes the tags of all sessions again`() async throws {
+    @Test func `retag recomputes the tags of all sessions`() async throws {
         let folder = TemporaryFolder()
         let path = "\(folder.path)/journal.sqlite"
         try await Turnstile.servers.pass {

@@ -3,7 +3,7 @@ import Testing
 @Suite("ADR-0090 — presence over HTTP", .timeLimit(.minutes(60)))
 struct PresenceTests {
     @Test(arguments: ["pulses", "states", "activities", "events"])
-    func `a reader sees itself, and then who comes`(stream: String) async throws {
+    func `a reader sees itself, and then each new reader`(stream: String) async throws {
         let session = try await sharedServer().session("chat")
         let ada = try await session.open("\(stream)?as=ada&presence=on&from=now")
         #expect(try await next(ada) == #"{"present":["ada"],"others":0}"#)
@@ -73,7 +73,7 @@ struct PresenceTests {
         }
     }
 
-    @Test func `a mistake is named`() async throws {
+    @Test func `each mistake has its error code`() async throws {
         let session = try await sharedServer().session("alerts")
         let client = session.client
         try expectProblem(

@@ -48,7 +48,7 @@ struct ReadingTests {
         await rig.client.close()
     }
 
-    @Test func `presence is the newest that the server has sent`() async throws {
+    @Test func `presence is the newest set that the server sent`() async throws {
         let rig = try Rig(ClientConfiguration(presence: .watching))
         let (room, stream) = try await rig.room()
         #expect(await room.presence == nil)

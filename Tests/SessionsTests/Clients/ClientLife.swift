@@ -41,7 +41,7 @@ final class ClientLife {
     /// Whether other processes write to the journal too.
     let hasOthers: Bool
     let patchForm: PatchForm
-    /// Apart from `generator`: what is drawn for patches changes no other draw.
+    /// Separate from `generator`, so that the draws for patches change no other draw.
     private var patchGenerator: SeededGenerator
     /// The patches that have left the server, and those of them that do not apply.
     private(set) var patchCounts = (all: 0, impossible: 0)
@@ -62,7 +62,7 @@ final class ClientLife {
     /// The life as it was; nil if it is not recorded.
     private(set) var story: [String]?
 
-    /// - Parameter patchForm: nil: it is drawn.
+    /// - Parameter patchForm: Nil: a random one.
     init(
         seed: UInt64, hasOthers: Bool = false, patchForm: PatchForm? = nil,
         isRecorded: Bool = false

@@ -44,7 +44,7 @@ struct ClientSimulationTests {
             25532, 119982, 1069897, 1138888, 5042156, 5064692, 5083917,
         ] as [UInt64])
     func `a life that broke a promise once does not do so again`(seed: UInt64) throws {
-        // The lives are what they were, before there were patches.
+        // The lives are the same as before patches existed.
         try check(seed, patchForm: .wholeStates)
     }
 

@@ -6,10 +6,10 @@ import Reactors
 /// The form of states on a stream whose client asks for patches.
 enum PatchForm { case wholeStates, patches, faultyPatches, unknownParameter }
 
-/// Turns the states of one connection into patches of those before.
+/// Turns the states of one connection into patches of the previous ones.
 ///
-/// Design: apart from the server, so that each patch can be one that does not apply, and small
-/// states come as patches too.
+/// Design: separate from the server, so that any patch can be made invalid, and small states come
+/// as patches too.
 struct PatchedStream {
     enum Choice { case state, patch, impossiblePatch }
 
@@ -20,18 +20,18 @@ struct PatchedStream {
     private let choose: () -> Choice
 
     /// - Parameters:
-    ///   - sessions: of the request, in its order.
-    ///   - states: those at the positions from which it resumes.
+    ///   - sessions: the sessions of the request, in its order.
+    ///   - states: the states at the positions from which it resumes.
     init(_ sessions: [String], _ states: [String: Tally.State], _ choose: @escaping () -> Choice) {
         (self.sessions, self.states, self.choose) = (sessions, states, choose)
     }
 
-    /// The bytes for the client; those of a block that is not complete come later.
+    /// The bytes for the client. Those of an incomplete block come later.
     mutating func translate(_ bytes: [UInt8]) -> [UInt8] {
         var translated = ""
         for character in String(decoding: bytes, as: UTF8.self) {
             block.append(character)
-            // A comment is whole after its line.
+            // A comment is complete after its line.
             let isWhole = block.hasSuffix(block.hasPrefix(":") ? "\n" : "\n\n")
             guard isWhole else { continue }
             translated += translate(block)
@@ -80,7 +80,8 @@ struct PatchedStream {
     private static func operations(from old: Tally.State, to new: Tally.State) -> [String] {
         var operations: [String] = []
         if new.entries.starts(with: old.entries) {
-            // Without an index: applied to another state, it gives a wrong one.
+            // Without an index, so that it gives a wrong state if the client applies it to another
+            // one.
             operations += new.entries.dropFirst(old.entries.count).map {
                 #"{"op":"add","path":"/entries/-","value":\#($0)}"#
             }
@@ -98,9 +99,9 @@ struct PatchedStream {
     }
 }
 
-// Which streams of a life have patches.
+// Chooses which streams of a life have patches.
 extension ClientLife {
-    /// The request as a server without patches knows it, and what turns its states into patches.
+    /// The request without the parameter for patches, and the object that makes the patches.
     ///
     /// - Returns: nil if the server does not know the parameter.
     func patched(_ request: ClientRequest) -> (ClientRequest, PatchedStream?)? {
@@ -129,7 +130,7 @@ extension ClientLife {
         return (named.isEmpty ? [alone[2]] : named, after)
     }
 
-    /// The state that a client holds which has seen everything up to a position.
+    /// The state of a client that has seen everything up to a position.
     private func state(of session: String, at position: StreamPosition) -> Tally.State? {
         let record = position.recordBefore
         guard let log = logs.all[record.generation], log.session == session,
@@ -142,7 +143,7 @@ extension ClientLife {
         return state
     }
 
-    /// The answer of a server that does not know patches.
+    /// The response of a server without patches.
     func refusePatches(_ flight: Flight) {
         remove(flight)
         let type = ClientRequest.Field("Content-Type", "application/problem+json")

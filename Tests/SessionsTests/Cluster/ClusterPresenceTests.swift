@@ -19,7 +19,7 @@ struct ClusterPresenceTests: FollowedStreams {
         return token
     }
 
-    /// Time passes at all nodes, and everything on its way arrives.
+    /// Lets time pass at all nodes, and delivers all messages.
     private func pass(
         _ rigs: ClusterRig, _ links: ScriptedLinks, _ milliseconds: Int64 = 1_000
     ) {
@@ -52,7 +52,7 @@ struct ClusterPresenceTests: FollowedStreams {
         #expect(links.presencesSent == before, "without a change nothing is sent")
     }
 
-    @Test func `others count at a node where nobody has asked`() throws {
+    @Test func `others count at a node where nobody asks for presence`() throws {
         let (rigs, links, session) = try linked(2)
         rigs[1].presence = { _ in nil }
         _ = try rigs.stream("s", at: 1)

@@ -28,7 +28,7 @@ struct Reader {
         for token: UInt64? = nil
     ) {
         let last = lastEventID(rig)
-        // A patch needs a state that the reader holds.
+        // A patch needs the state that the reader holds.
         var start = start
         if selection.asPatches { start = .snapshot }
         // It reconnects by HTTP/1.1 and HTTP/1.0 in turn.
@@ -104,9 +104,9 @@ struct Reader {
         if !isOver { #expect(place == all.count, "everything is heard in the end; \(comment)") }
     }
 
-    /// The event with the whole state in place of a patch; nil if the patch cannot be applied.
+    /// The event with the whole state instead of a patch; nil if the patch does not apply.
     ///
-    /// - Parameter state: that the reader holds.
+    /// - Parameter state: The state that the reader holds.
     private func whole(_ heard: Heard, _ state: inout JSONValue?) -> Heard? {
         guard selection.asPatches else { return heard }
         let data = try? JSON.decode(JSONValue.self, from: Array(heard.data.utf8))

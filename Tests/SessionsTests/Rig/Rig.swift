@@ -22,7 +22,7 @@ final class Rig {
     /// Whether the end of a round leaves deliveries to later ones, as a loop does.
     private let defersDeliveries: Bool
     private(set) var lastToken: UInt64 = 0
-    /// The part of a reader that is given none.
+    /// The default presence of a reader.
     var presence: (_ token: UInt64) -> ReaderPresence? = { _ in nil }
 
     /// - Parameters:

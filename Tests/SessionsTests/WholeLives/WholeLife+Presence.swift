@@ -3,7 +3,7 @@ import Storage
 
 // The names of readers.
 extension WholeLife {
-    /// A part by the token, so that the rest of a life does not depend on it. Readers of several
+    /// Derived from the token, so that the rest of a life does not depend on it. Readers of several
     /// sessions have none.
     static func part(of token: UInt64) -> ReaderPresence? {
         guard token % 4 != 0 else { return nil }
@@ -27,8 +27,8 @@ extension WholeLife {
         }
     }
 
-    /// After the grace of those that have left, the last event of each reader has the names of the
-    /// connected ones, and no other. Only a reader's last connection accepts every byte.
+    /// After the grace of departed readers, each reader's last event has exactly the names of the
+    /// connected ones. Only a reader's last connection accepts every byte.
     func checkPresence() {
         for _ in 0..<3 {
             rig.clock.uptime += 10_000

@@ -3,7 +3,7 @@ import Storage
 @testable import Feeds
 @testable import Sessions
 
-// Lists by tags, which are never behind an answer.
+// Lists by tags include every acknowledged change.
 extension WholeLife {
     func listByTags() {
         let token = rig.nextToken()
@@ -45,7 +45,7 @@ extension WholeLife {
         for id in ids where !foreign.contains(id) {
             guard let saved = rig.journal.loaded(id), !saved.isDeleted,
                 let registration = rig.table.registration(saved.reactor), registration.hasTags,
-                // A spoiled one cannot be rebuilt.
+                // A corrupted session cannot be rebuilt.
                 let tags = try? registration.tags(of: saved)
             else { continue }
             checkedTags += 1

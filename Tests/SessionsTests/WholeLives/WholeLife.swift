@@ -98,7 +98,7 @@ final class WholeLife {
     var mayOwnMore = false
     let registrations: [Registration]
     var timersFired = 0
-    /// Readers whose last event had the names of the connected ones.
+    /// The readers whose last event had the names of the connected ones.
     var presenceSeen = 0
 
     /// Every id under which a session was or may have been created.
@@ -139,7 +139,7 @@ final class WholeLife {
     var expired = 0
     /// How often the tags of a session were compared with its state.
     var checkedTags = 0
-    /// The sessions that other processes have continued, without their tags.
+    /// The sessions that other processes continued without updating the tags.
     var foreign: Set<String> = []
     /// Requests that their reactor has refused.
     var declined: Set<UInt64> = []

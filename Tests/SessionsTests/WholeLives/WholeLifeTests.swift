@@ -151,7 +151,7 @@ struct WholeLifeTests {
         #expect(all.expired > 5)
     }
 
-    @Test func `some life has tags that are compared with states`() async throws {
+    @Test func `at least one life compares tags with states`() async throws {
         #expect(try await Self.everything.value.checkedTags > 100)
     }
 

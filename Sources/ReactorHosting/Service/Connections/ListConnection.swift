@@ -2,7 +2,7 @@ internal import Feeds
 internal import Sockets
 internal import Wire
 
-/// The connection of a stream that follows a list. It stays on the loop that has accepted it.
+/// The connection of a stream that follows a list. It stays on the loop that accepted it.
 final class ListConnection: StreamSource {
     private unowned let connection: HTTPConnection
     let isChunked: Bool
@@ -15,7 +15,7 @@ final class ListConnection: StreamSource {
     /// Bytes that the peer has not accepted.
     private var rest: ArraySlice<UInt8> = []
     private var waitsForRoom = false
-    /// For the page and the bytes.
+    /// The charge for the page and the unsent bytes.
     private let charge: WorkCharge
 
     init(_ connection: HTTPConnection, _ charge: WorkCharge, isChunked: Bool) {
@@ -24,7 +24,7 @@ final class ListConnection: StreamSource {
         self.isChunked = isChunked
     }
 
-    /// - Parameter reading: The last one that has begun; the stream begins with a later one.
+    /// - Parameter reading: The last read that has begun; the stream begins with a later one.
     func join(_ list: FollowedList, after reading: UInt64) {
         self.list = list
         firstReading = reading + 1

@@ -5,11 +5,10 @@ internal import Storage
 internal import Wire
 
 /// `GET /v1/sessions`: a page of sessions (`?prefix=`, `?after=`, `?limit=`, `?reactor=`, `?tag=`,
-/// `?sort=`), from the journal, or from memory if the journal has no archive. A loop that is stuck
-/// has sessions of which nothing is known: 503.
+/// `?sort=`), from the journal, or from memory if the journal has no archive. If a loop is stuck,
+/// its sessions are unknown: 503.
 ///
-/// For a request that accepts an event stream by its name, a stream that follows the first page of
-/// a list by tags.
+/// If `Accept` names an event stream: a stream that follows the first page of a list by tags.
 enum ListSessions: ServiceEndpoint {
     static func wantsStream(_ request: Request) -> Bool {
         AcceptedTypes(request.head).names(.eventStream, notLessThan: .json)

@@ -93,7 +93,7 @@ struct JointChooser: Sendable {
             presence: presence(in: session.registration))
     }
 
-    /// A reactor with an event `presence` of its own sends only that one.
+    /// A reactor with its own event `presence` sends only that one.
     private func presence(in reactor: Registration) -> ReaderPresence? {
         guard let presence, reactor.events.hasOwnPresence else { return presence }
         return presence.name.map { ReaderPresence(name: $0, getsEvents: false) }

@@ -7,9 +7,9 @@ internal import Storage
 ///
 /// Design (ADR-0088): a stream shows the first page of a selection. The loop reads the page again
 /// when a session may have changed it, and sends the differences. So no change is lost, a slow
-/// reader gets the sum of several, and it does not matter which node has changed a session.
+/// reader gets several changes as one, and it does not matter which node changed a session.
 ///
-/// One list is read at a time, and then the loop rests four times as long as that took. So lists
+/// The loop reads one list at a time, and then rests four times as long as the read took. So lists
 /// use at most a fifth of a thread of the archive, however many are followed.
 final class FollowedLists {
     private unowned let loop: LoopResources
@@ -22,14 +22,15 @@ final class FollowedLists {
         let list: FollowedList
         let number: UInt64
         let began: LoopInstant
-        /// Of the loops, without an archive.
+        /// The answers of the loops, if there is no archive.
         var parts: [(place: TagPosition, line: ListPage.Line)] = []
         var missing = 0
     }
 
-    /// The least time between two readings of a list.
+    /// The least time between two reads of a list.
     private static let pause = Duration.milliseconds(250)
-    /// The longest time without a reading. Other nodes change sessions without a sign here.
+    /// The longest time without a read. This node is not notified if another node changes a
+    /// session.
     private static let shared = Duration.seconds(1)
     private static let alone = Duration.seconds(10)
 
@@ -75,7 +76,7 @@ final class FollowedLists {
 
     private func begin(_ list: FollowedList, _ now: LoopInstant) {
         lastReading += 1
-        // Before the reading: a later change causes another one.
+        // Before the read, so that a later change causes another one.
         list.seenChanges = loop.service.tagChanges.present
         list.readAt = now
         let (number, selection) = (lastReading, list.selection)
@@ -134,10 +135,10 @@ final class FollowedList {
     let selection: TagSelection
     var readers: [ListConnection] = []
     private(set) var page: ListPage?
-    /// The count of changes before the last reading.
+    /// The count of changes before the last read.
     var seenChanges = -1
     var readAt = LoopInstant(nanoseconds: 0)
-    /// The events between two pages, for all readers that were sent the earlier one.
+    /// The events between two pages, for all readers that have the earlier one.
     private var changes: (from: ListPage, bytes: [UInt8])?
 
     init(_ selection: TagSelection) { self.selection = selection }

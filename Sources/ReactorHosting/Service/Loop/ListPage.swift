@@ -4,14 +4,14 @@ internal import Sessions
 internal import Storage
 internal import Wire
 
-/// The sessions of a followed list at one moment, and the events that lead there.
+/// The sessions of a followed list at one moment, and the events that lead to it.
 final class ListPage: Sendable {
     struct Line: Sendable {
         let id: String
         /// The session has changed if this or the tags differ.
         let generation: String
         let tags: SessionTags?
-        /// As in a page, without the line break.
+        /// The session as in a page, without the line break.
         let json: [UInt8]
 
         init(_ head: SavedHead) {

@@ -31,7 +31,7 @@ enum ListQuery {
             return
         }
         guard sort != "id" else {
-            throw .badParameter("sort", "id", "with tag, the order is changed")
+            throw .badParameter("sort", "id", "with tag, the only order is sort=changed")
         }
         guard !tags.isEmpty || reactor != nil else {
             throw .badParameter("sort", "changed", "name a tag or a reactor, too")

@@ -5,11 +5,11 @@ internal import Wire
 extension ReaderPresence {
     /// Nil if the request asks for neither: `as`, the name of the reader, and `presence=on`.
     ///
-    /// Design: only `as` gives a name. A token alone does not: a client may read without being seen
-    /// by the others.
+    /// Design: only `as` gives a name, not a token alone, so that a client can read without being
+    /// seen.
     init?(_ items: QueryItems, for access: Access?) throws(Problem) {
         let isOn = try items.word("presence", of: ["on", "off"]) == "on"
-        // The names of other clients are no pulse.
+        // Presence is not a pulse, so a grant of pulses does not include it.
         if isOn, access?.grants.pulses != nil { throw .forbidden }
         guard let name = items.first("as") else {
             guard isOn else { return nil }

@@ -128,7 +128,7 @@ final class RequestOptions {
     var wantsStream = false
     /// The stream of several sessions that has not begun.
     var joint: JointConnection?
-    /// The stream that follows a list and has not begun.
+    /// A stream that will follow a list, before it begins.
     var list: ListConnection?
     /// The end of the client's token, after which a stream ends.
     var accessEnd: LoopInstant?

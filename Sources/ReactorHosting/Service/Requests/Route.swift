@@ -107,7 +107,7 @@ package final class Route: Sendable {
 
     /// The parameters of every event stream.
     private static let stream = ["from", "after", "ping", "ticket"]
-    /// Those of streams that show more than the action log.
+    /// The parameters of streams other than the action log.
     private static let events = stream + ["as", "presence"]
 
     private init(

@@ -20,7 +20,7 @@ struct ShownTags: Encodable, Sendable {
         }
     }
 
-    /// When they were last changed, as in JSON.
+    /// When they last changed, as JSON shows it.
     var changed: String {
         var text: [UInt8] = []
         Timestamp.append(milliseconds: tags.changed, to: &text)

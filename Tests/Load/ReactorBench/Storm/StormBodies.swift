@@ -29,7 +29,7 @@ enum StormBodies {
         case "job": "{\"type\":\"start\",\"steps\":2}"
         case "chat": "{\"type\":\"say\",\"author\":\"ada\",\"text\":\"hi\"}"
         case "countdown": "{\"type\":\"start\",\"seconds\":1}"
-        // It refuses a question while it has no answer to another.
+        // It refuses a question until the previous one has its answer.
         case "conversation": "{\"type\":\"stop\"}"
         case "document": "{\"type\":\"set\",\"value\":{\"text\":\"\",\"list\":[]}}"
         default: "{\"type\":\"alert\",\"message\":\"prey\"}"
