@@ -58,7 +58,7 @@ extension JSONEditing {
         growth += size.values
     }
 
-    /// Uncounts a value that is no longer part of the document.
+    /// Subtracts a value that leaves the document from the growth.
     mutating func drop(_ value: JSONValue) throws(Fault) {
         growth -= try measure(value).values
     }

@@ -1,8 +1,8 @@
 internal import Feeds
 internal import Sessions
 
-/// `GET /v1/sessions/{id}/presence`: who reads the session at this moment. The node that decides on
-/// the session knows it.
+/// `GET /v1/sessions/{id}/presence`: the present readers of the session. The session's owner
+/// answers, because it knows all of them.
 enum ReadPresence: SessionEndpoint {
     static let isForwarded = true
 

@@ -115,13 +115,13 @@ enum StateForm {
         self = try items.word("form", of: ["state", "patch"]) == "patch" ? .patches : .states
         guard self == .patches else { return }
         guard hasStates else {
-            throw .badParameter("form", "patch", "the stream has no states; change only")
+            throw .badParameter("form", "patch", "the stream has no states; add states to only")
         }
         // A patch is relative to a state that the client holds.
         if let from = items.first("from") {
             throw .badParameter(
                 "form", "patch",
-                "with from=\(from) the client holds no state to which a patch could be applied")
+                "with from=\(from), the client has no state to apply a patch to")
         }
     }
 }

@@ -29,8 +29,7 @@ final class FollowedLists {
 
     /// The least time between two reads of a list.
     private static let pause = Duration.milliseconds(250)
-    /// The longest time without a read. This node is not notified if another node changes a
-    /// session.
+    /// The longest time without a read. Other nodes do not report their changes to this one.
     private static let shared = Duration.seconds(1)
     private static let alone = Duration.seconds(10)
 
