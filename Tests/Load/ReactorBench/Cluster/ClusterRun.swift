@@ -11,7 +11,9 @@
         private var inFlight: [FaultInFlight] = []
         private var pool: ClientPool
         private var driver: ClusterDriver
+        private var observers: Observers
         private var random: SeededNumbers
+        private let run: String
         private var faults: [ClusterFault: Int] = [:]
         /// The slowest answer while a fault lasted, in seconds.
         private var slowest: [ClusterFault: Double] = [:]
@@ -25,10 +27,12 @@
             let clocks = options.hasWrongClocks ? try WrongClock() : nil
             let network = options.hasNetwork ? try ClusterNetwork(options.hosts) : nil
             let database = try DatabasePair(on: network)
+            let observers = try Observers(options.observers, seed: options.seed &+ 3)
             var pool = try ClientPool(
                 connections: options.sessions * options.nodes + options.timers + options.readers)
             pool.hasSeveralServers = true
             self.pool = pool
+            self.observers = observers
             self.database = database
             self.network = network
             self.options = options
@@ -44,6 +48,7 @@
                     stream: TortureReader.Stream.allCases[index / sessions % 3])
             }
             let run = "cluster-" + String(options.seed, radix: 36)
+            self.run = run
             // One poster for each session and node, so that at the end each pair is tried.
             let posters = (0..<sessions * options.nodes).map { index in
                 TorturePoster(number: UInt16(index), session: index % sessions)
@@ -66,6 +71,7 @@
                 database.remove()
                 network?.remove()
             }
+            observers.begin(run, watching: Self.watched(run))
             for node in nodes { try start(node) }
             let begin = Clock.now()
             try play(until: begin + 3_000_000_000)
@@ -79,8 +85,13 @@
             try restoreNodes()
             try awaitRecovery()
             try readHistories()
+            try observers.compareAll(watched: Self.watched(run))
+            recordObservations()
             return report(seconds: Double(Clock.now() - begin) / 1e9)
         }
+
+        /// The sessions whose readers have names.
+        private static func watched(_ run: String) -> [String] { ["\(run)-0", "\(run)-1"] }
 
         // MARK: Time
 
@@ -89,10 +100,17 @@
                 for node in nodes { driver.targets[node.number] = node.target }
                 try driver.act(&pool)
                 try pool.turn(until: min(end, Clock.now() + 5_000_000), &driver)
+                observers.use(nodes.compactMap(\.target))
+                try observers.turn(until: 0)
+                recordObservations()
                 guard Clock.now() >= nextMove else { continue }
                 nextMove = Clock.now() + 100_000_000
                 driver.moveReader(&pool)
             }
+        }
+
+        private mutating func recordObservations() {
+            for fault in observers.takeFaults() { driver.record(.answer, fault) }
         }
 
         private mutating func start(_ node: ClusterNode) throws(BenchError) {
@@ -210,6 +228,7 @@
             report.add(
                 "events checked", Double(driver.clients.readers.reduce(0) { $0 + $1.count }), .count
             )
+            observers.add(to: &report)
             for fault in TortureFault.allCases {
                 report.add(fault.rawValue, Double(driver.clients.ledger.counts[fault] ?? 0), .count)
             }

@@ -26,7 +26,9 @@ struct StormCommand: ParsableCommand {
             nothing malformed, stay below --memory-limit, and answer the hot session's clients. \
             Acknowledged data must be there after every kill, and a key must get the same answer again. \
             Each timer must fire once and not early, or not at all if it was cancelled, replaced or \
-            refused. \
+            refused. With --observers, each list by tags must be that of the states, also right after a \
+            change and followed as a stream, and the names of present readers must be those of open \
+            streams; the server must then host `order`. \
             `journal check` must find nothing, in a backup and in an import of an export neither. \
             The exit status is 1 if not; the report then has the server's arguments and what \
             those concerned sent last. An hour: --duration 60m.
@@ -51,6 +53,9 @@ struct StormCommand: ParsableCommand {
     @Option(help: "Clients that set timers.")
     var timers = 0
 
+    @Option(help: "Clients that change tags; as many are readers with names.")
+    var observers = 0
+
     @Option(help: "Resident MiB that the server may have.")
     var memoryLimit = 128
 
@@ -71,6 +76,7 @@ struct StormCommand: ParsableCommand {
         try Bounds.check("--sessions", sessions, 1...1_000)
         try Bounds.check("--posters", posters, 1...1_000)
         try Bounds.check("--timers", timers, 0...1_000)
+        try Bounds.check("--observers", observers, 0...100)
         try Bounds.check("--hunts", hunts, 0...1_000)
         try Bounds.check("--memory-limit", memoryLimit, 1...1_000_000)
         if server.isEmpty { throw ValidationError("the server's program is missing after --") }

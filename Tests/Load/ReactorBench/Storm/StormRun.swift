@@ -10,6 +10,7 @@
         private let fileAuth: String
         private var pool: ClientPool
         private var driver: StormDriver
+        private var observers: Observers
         /// The crew that knows the content of the file.
         private var fileCrew: StormCrew
         private var crews = 0
@@ -33,7 +34,9 @@
             let driver = StormDriver(
                 noise: options.connections, sessions: options.sessions, hunts: options.hunts,
                 crew: crew, seed: options.seed &+ 1)
+            let observers = try Observers(options.observers, seed: options.seed &+ 2)
             pool = try ClientPool(connections: driver.places)
+            self.observers = observers
             self.options = options
             self.files = files
             self.offered = offered
@@ -77,6 +80,11 @@
                 return driver.record("the server does not start")
             }
             try pool.serverStarted(at: url)
+            observers.use([try ServerTarget(url)])
+            observers.begin(
+                "\(rounds)", token: settings.hasTokens ? StormTokens.all : nil,
+                watching: [crew.session])
+            if isFile { try compareTags() }
             driver.serverStarted(settings, crew: crew, host: pool.host)
             let backup = isFile && rounds % 6 == 4 ? try files.backup() : nil
             let span = UInt64(Int.random(in: 200...4_000, using: &random)) * 1_000_000
@@ -84,8 +92,9 @@
             while Clock.now() < last, driver.faults.isEmpty, !server.hasEnded() {
                 try turn(&server, until: min(last, Clock.now() + 20_000_000))
             }
-            let isStopped = Int.random(in: 0..<4, using: &random) == 0
-            if isStopped { try finish(&server) }
+            let isLast = Clock.now() >= end
+            let isStopped = Int.random(in: 0..<4, using: &random) == 0 || isLast
+            if isStopped { try finish(&server, isLast: isLast) }
             if server.hasEnded(), let code = server.endCode {
                 driver.record("the server ended by itself with status \(code)", places: allPlaces)
             } else if isStopped {
@@ -100,6 +109,7 @@
                 }
             }
             pool.serverIsGone()
+            observers.use([])
             driver.serverIsGone()
             acknowledged += driver.crew.acknowledged - before.acknowledged
             firedTimers += driver.crew.timers.fired - before.timers.fired
@@ -125,6 +135,8 @@
         ) throws(BenchError) {
             try driver.step(&pool)
             try pool.turn(until: time, &driver)
+            try observers.turn(until: 0)
+            recordObservations()
             let resident = server.residentBytes
             highestResident = max(highestResident, resident)
             if resident > UInt64(options.memoryLimit) << 20 {
@@ -133,7 +145,9 @@
         }
 
         /// Waits for the crew's outstanding responses while no other client sends.
-        private mutating func finish(_ server: inout VictimProcess) throws(BenchError) {
+        private mutating func finish(
+            _ server: inout VictimProcess, isLast: Bool
+        ) throws(BenchError) {
             guard driver.faults.isEmpty else { return }
             driver.finish(&pool)
             let deadline = Clock.now() + options.timeout.nanoseconds
@@ -143,6 +157,19 @@
                 }
                 try turn(&server, until: Clock.now() + 20_000_000)
             }
+            guard driver.faults.isEmpty, !server.hasEnded() else { return }
+            // Once: names have a grace of 10 s.
+            try observers.compareAll(watched: isLast ? [driver.crew.session] : nil)
+            recordObservations()
+        }
+
+        private mutating func compareTags() throws(BenchError) {
+            try observers.compareTags()
+            recordObservations()
+        }
+
+        private mutating func recordObservations() {
+            for fault in observers.takeFaults() { driver.record(fault) }
         }
 
         /// Sends SIGTERM: the server must exit with 0 within its grace period.
@@ -194,6 +221,7 @@
             report.add("timers that fired once", Double(firedTimers), .count)
             report.add("timers that were gone", Double(goneTimers), .count)
             report.add("posts beside deletions", Double(driver.hunted), .count)
+            observers.add(to: &report)
             report.add("most memory", Double(highestResident), .bytes)
             report.add("run", seconds, .seconds)
             if acknowledged == 0 { report.problems.append("nothing was acknowledged") }

@@ -76,7 +76,7 @@ struct TimerClient {
         }
     }
 
-    private static func request(
+    static func request(
         _ method: String, _ path: String, _ host: String, key: String? = nil, _ body: String? = nil
     ) -> [UInt8] {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
