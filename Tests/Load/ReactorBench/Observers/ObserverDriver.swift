@@ -15,6 +15,8 @@
         var targets: [ServerTarget] = []
         private var token: String?
         private var isFinishing = false
+        /// Whether no client but the auditor sends anything new.
+        var rests = false
         /// The path that the auditor reads, and what it got.
         var question = ""
         private(set) var answer: (status: Int, body: [UInt8])?
@@ -76,6 +78,7 @@
 
         /// Connects and cuts what is due, and sends the requests that are.
         mutating func act(_ pool: inout ClientPool) throws(BenchError) {
+            guard !rests else { return }
             let now = Clock.now()
             for place in 1..<places where dueAt[place] <= now {
                 let isStream = place >= followerPlace

@@ -81,6 +81,8 @@
         /// state, and no other session is in a list.
         mutating func compareTags() throws(BenchError) {
             guard !isEmpty else { return }
+            driver.rests = true
+            defer { driver.rests = false }
             for tag in Self.tags {
                 try settle("the lists of \(tag.reactor) do not rest") { (self) throws(BenchError) in
                     let before = try self.lists(of: tag)

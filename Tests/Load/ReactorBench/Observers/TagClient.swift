@@ -25,13 +25,15 @@ struct TagClient {
 
     init(session: String) { self.session = session }
 
-    var isDone: Bool { isFinishing && errand == nil }
+    /// A server that is full creates no session.
+    var isDone: Bool { isFinishing && (errand == nil || errand == .create) }
 
     /// The next request, or the unanswered one again; nil if there is none.
     mutating func request(
         host: String, _ random: inout some RandomNumberGenerator
     ) -> [UInt8]? {
-        if errand == nil, !isFinishing {
+        guard !isDone else { return nil }
+        if errand == nil {
             posts += 1
             errand = .post(Self.values.randomElement(using: &random) ?? value)
         }

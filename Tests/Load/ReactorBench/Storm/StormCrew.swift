@@ -32,6 +32,9 @@ struct StormCrew {
     var size: Int { witnessMember + 1 + timers.count }
     private var witnessMember: Int { posters.count + pagers.count }
 
+    /// Whether the hot session is there; a server that is full creates none.
+    var hasSession: Bool { ledger.epoch(of: 0) != nil }
+
     var acknowledged: Int {
         witness.acknowledged + posters.reduce(0) { $0 + $1.acknowledged }
     }

@@ -159,7 +159,8 @@
             }
             guard driver.faults.isEmpty, !server.hasEnded() else { return }
             // Once: names have a grace of 10 s.
-            try observers.compareAll(watched: isLast ? [driver.crew.session] : nil)
+            let isWatched = isLast && driver.crew.hasSession
+            try observers.compareAll(watched: isWatched ? [driver.crew.session] : nil)
             recordObservations()
         }
 
