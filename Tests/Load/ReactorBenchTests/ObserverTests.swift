@@ -28,7 +28,7 @@ struct ObserverTests {
     @Test func `a session is in the list of its value and in no other`() {
         var random = SeededNumbers(seed: 1)
         var client = TagClient(session: "order-1")
-        var answers = { (status: Int, body: [UInt8]) in
+        let answers = { (status: Int, body: [UInt8]) in
             _ = client.request(host: "h", &random)
             return client.answered(status, body, &random)
         }
