@@ -313,6 +313,40 @@ struct PresenceTests {
         }
     }
 
+    // An event that the replica was sent before does not come again.
+    @Test func `a reader that lacks an event does not move before it has the event`() throws {
+        let (rig, session) = try room(replicasFrom: 1)
+        let readers = (0..<200).map { _ in
+            rig.subscribe(session, presence: ReaderPresence(name: nil, getsEvents: true))
+        }
+        // One pass writes to 64 of them.
+        rig.table.commit()
+        #expect(rig.table.deliver())
+        try #require(rig.second).collect(from: rig.table)
+        rig.settleAll()
+        #expect(try #require(rig.second).moves > 50)
+        for reader in readers {
+            #expect(seen(rig, reader).last == #"{"present":[],"others":200}"#)
+        }
+    }
+
+    @Test func `readers stay present in the next generation of their session`() throws {
+        let (rig, session) = try room()
+        for number in 1...3 { try rig.act(Post.set(number), on: session) }
+        let ada = try join(rig, as: "ada")
+        rig.journal.loseHistory(2)
+        rig.drainInbox()
+        rig.settleAll()
+        let next = try rig.session("s")
+        #expect(next.generation != session.generation)
+        try join(rig, as: "bob", on: false)
+        pass(rig, 1_000)
+        #expect(seen(rig, ada).last == #"{"present":["ada","bob"],"others":0}"#)
+        leave(rig, ada)
+        pass(rig, 10_000)
+        #expect(next.feed.present == PresentReaders(["bob"], others: 0))
+    }
+
     // MARK: Several sessions
 
     @Test func `on a stream of several sessions the event has the session's name`() throws {

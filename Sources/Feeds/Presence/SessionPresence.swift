@@ -15,6 +15,8 @@ package final class SessionPresence {
         var streams = 0
         /// The end of the grace, while there is no stream.
         var until: Int64 = 0
+        /// Whether the name has its grace because a link to another node has ended.
+        var isElsewhere = false
     }
 
     enum Phase {
@@ -53,7 +55,10 @@ package final class SessionPresence {
 
     private func merged(without part: PresencePart?) -> PresentReaders {
         let streams = feed?.streams.subscriberCount ?? counted
-        let own = PresentReaders(names.keys, others: max(0, streams - counted))
+        // The owner has names of other nodes from them. If it got them back, two nodes could return
+        // each other a name as long as their link keeps breaking.
+        let known = part == .owner ? names.filter { !$0.value.isElsewhere } : names
+        let own = PresentReaders(known.keys, others: max(0, streams - counted))
         guard !parts.isEmpty else { return own }
         return PresentReaders([own] + parts.filter { $0.key != part }.values)
     }
@@ -81,8 +86,9 @@ package final class SessionPresence {
         let known = names[name]
         guard known != nil || names.count < Self.nameLimit else { return false }
         names[name, default: Entry()].streams += 1
+        names[name]?.isElsewhere = false
         counted += 1
-        if known == nil { change() }
+        if known == nil { change() } else if known?.isElsewhere ?? false { showAgain() }
         return true
     }
 
@@ -134,7 +140,7 @@ package final class SessionPresence {
         let wasSent = sent.removeValue(forKey: part) != nil
         // A page may reconnect to that node or another one; its name must not flicker.
         for name in earlier?.names ?? [] where names[name] == nil {
-            var entry = Entry()
+            var entry = Entry(isElsewhere: true)
             if names.count < Self.nameLimit, beginGrace(of: name, &entry) { names[name] = entry }
         }
         if earlier != nil || wasSent { change() }

@@ -139,13 +139,93 @@ struct ClusterPresenceTests: FollowedStreams {
         let bob = try join(rigs, links, as: "bob", at: 1)
         for _ in 0..<2 { pass(rigs, links) }
         links.breakLinks(to: rigs.nodes[1].node)
-        links.breakLinks(to: rigs.nodes[0].node)
         for _ in 0..<30 {
             rigs.look(at: 1)
             deliver(links, rigs)
             pass(rigs, links)
         }
         let all = #"{"present":["ada","bob"],"others":0}"#
+        #expect(seen(rigs, ada, at: 0) == all)
+        #expect(seen(rigs, bob, at: 1) == all)
+    }
+
+    // Each node kept the names of the other for a grace, and returned them.
+    @Test func `a name leaves although the link breaks more often than a grace ends`() throws {
+        let (rigs, links, _) = try linked(2)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        let bob = try join(rigs, links, as: "bob", at: 1)
+        let cy = try join(rigs, links, as: "cy", at: 1)
+        for _ in 0..<2 { pass(rigs, links) }
+        rigs[1].output.disconnect(bob)
+        for _ in 0..<8 {
+            links.breakLinks(to: rigs.nodes[1].node)
+            for _ in 0..<5 {
+                rigs.look(at: 1)
+                deliver(links, rigs)
+                pass(rigs, links)
+            }
+        }
+        let rest = #"{"present":["ada","cy"],"others":0}"#
+        #expect(seen(rigs, ada, at: 0) == rest)
+        #expect(seen(rigs, cy, at: 1) == rest)
+    }
+
+    @Test func `a name in its grace after a break is sent when a reader here has it`() throws {
+        let (rigs, links, _) = try linked(2)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        let bob = try join(rigs, links, as: "bob", at: 0)
+        _ = try join(rigs, links, as: "cy", at: 1)
+        for _ in 0..<2 { pass(rigs, links) }
+        links.breakLinks(to: rigs.nodes[1].node)
+        // The client of bob connects to the other node.
+        rigs[0].output.disconnect(bob)
+        for _ in 0..<3 {
+            rigs.look(at: 1)
+            deliver(links, rigs)
+            pass(rigs, links)
+        }
+        _ = try join(rigs, links, as: "bob", at: 1)
+        for _ in 0..<20 {
+            rigs.look(at: 1)
+            deliver(links, rigs)
+            pass(rigs, links)
+        }
+        #expect(seen(rigs, ada, at: 0) == #"{"present":["ada","bob","cy"],"others":0}"#)
+    }
+
+    @Test func `a node gets no set that it was sent already`() throws {
+        let (rigs, links, _) = try linked(3)
+        for index in 0..<3 { _ = try join(rigs, links, as: ExactText("\(index)"), at: index) }
+        for _ in 0..<3 { pass(rigs, links) }
+        let before = links.presencesSent
+        _ = try join(rigs, links, as: "bob", at: 1)
+        for _ in 0..<3 { pass(rigs, links) }
+        // To the owner, and from it to the third.
+        #expect(links.presencesSent == before + 2)
+    }
+
+    @Test func `a node that claims a session has its earlier owner's readers no longer`() throws {
+        let (rigs, links, _) = try linked(2)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        _ = try join(rigs, links, as: nil, at: 0, on: false)
+        let bob = try join(rigs, links, as: "bob", at: 1)
+        for _ in 0..<3 { pass(rigs, links) }
+        let all = #"{"present":["ada","bob"],"others":1}"#
+        #expect(seen(rigs, bob, at: 1) == all)
+        rigs.expire(0)
+        rigs.beat(1)
+        _ = try rigs.wake("s", at: 1)
+        for _ in 0..<2 {
+            rigs[1].clock.uptime += 1_000
+            rigs.run()
+        }
+        #expect(seen(rigs, bob, at: 1) == #"{"present":["ada","bob"],"others":0}"#)
+        for _ in 0..<20 {
+            for index in 0...1 { rigs.beat(index) }
+            rigs.look(at: 0)
+            deliver(links, rigs)
+            pass(rigs, links)
+        }
         #expect(seen(rigs, ada, at: 0) == all)
         #expect(seen(rigs, bob, at: 1) == all)
     }

@@ -6,15 +6,17 @@ import Sessions
 /// The links of the nodes of a test. Each letter waits until the test delivers it, loses it, or
 /// delivers it twice.
 ///
-/// Unlike those of a server, they pass on the hints of a node that is not asked any more.
+/// Unlike those of a server, they pass on the hints of a node that is not asked any more, and hints
+/// arrive in any order. The other letters about a session arrive in the order of their sending, and
+/// if one is lost, the stream of the session has ended at both nodes.
 final class ScriptedLinks {
     private enum Letter {
-        case follow(SessionID)
-        case unfollow(SessionID)
+        case follow(SessionID, UInt32)
+        case unfollow(SessionID, UInt32)
         case hint(SessionID, CommittedEnd)
         case records(SessionID, CommittedRecords)
-        case end(SessionID)
-        case presence(SessionID, PresentReaders)
+        case end(SessionID, UInt32)
+        case presence(SessionID, UInt32, PresentReaders)
         case part(PartLetter)
 
         /// Whether a link that is made again may carry it once more.
@@ -22,6 +24,17 @@ final class ScriptedLinks {
             switch self {
             case .part: false
             case .follow, .unfollow, .hint, .records, .end, .presence: true
+            }
+        }
+
+        /// The session and the stream of a letter that keeps its place among the others of the
+        /// session.
+        var ordered: (session: SessionID, stream: UInt32)? {
+            switch self {
+            case .follow(let session, let stream), .unfollow(let session, let stream),
+                .end(let session, let stream), .presence(let session, let stream, _):
+                (session, stream)
+            case .hint, .records, .part: nil
             }
         }
     }
@@ -37,9 +50,10 @@ final class ScriptedLinks {
         unowned let links: ScriptedLinks
         let node: Node
         unowned let table: SessionTable
-        /// The owner that was asked last, by session.
-        var asked: [SessionID: Node] = [:]
-        var followers: [SessionID: Set<Node>] = [:]
+        /// The owner that was asked last, and the stream, by session.
+        var asked: [SessionID: (owner: Node, stream: UInt32)] = [:]
+        /// The streams of the nodes that follow a session.
+        var followers: [SessionID: [Node: UInt32]] = [:]
 
         init(_ links: ScriptedLinks, _ node: Node, _ table: SessionTable) {
             (self.links, self.node, self.table) = (links, node, table)
@@ -47,15 +61,16 @@ final class ScriptedLinks {
 
         func follow(_ session: SessionID, at owner: Node) {
             unfollow(session)
-            asked[session] = owner
-            send(.follow(session), to: owner)
+            links.streams += 1
+            asked[session] = (owner, links.streams)
+            send(.follow(session, links.streams), to: owner)
             table.sendPresence(of: session)
         }
 
         func unfollow(_ session: SessionID) {
-            guard let owner = asked.removeValue(forKey: session) else { return }
+            guard let (owner, stream) = asked.removeValue(forKey: session) else { return }
             table.receivePresence(nil, of: session, from: .owner)
-            send(.unfollow(session), to: owner)
+            send(.unfollow(session, stream), to: owner)
         }
 
         func wantsRecords(of session: SessionID) -> Bool {
@@ -63,7 +78,7 @@ final class ScriptedLinks {
         }
 
         func committed(_ session: Session, _ records: CommittedRecords?) {
-            for follower in followers[session.id, default: []].ordered {
+            for follower in followers[session.id, default: [:]].keys.ordered {
                 let letter =
                     records.map { Letter.records(session.id, $0) }
                     ?? .hint(session.id, session.committedEnd)
@@ -72,28 +87,56 @@ final class ScriptedLinks {
         }
 
         func left(_ session: SessionID) {
-            for follower in (followers.removeValue(forKey: session) ?? []).ordered {
-                table.receivePresence(nil, of: session, from: part(follower))
-                send(.end(session), to: follower)
+            for (follower, stream) in ordered(followers.removeValue(forKey: session)) {
+                table.receivePresence(nil, of: session, from: part(stream))
+                send(.end(session, stream), to: follower)
             }
         }
 
         func presenceChanged(_ feed: Feed) {
-            for follower in followers[feed.id, default: []].ordered {
-                feed.sendPresence(to: part(follower)) {
-                    send(.presence(feed.id, $0), to: follower)
+            for (follower, stream) in ordered(followers[feed.id]) {
+                feed.sendPresence(to: part(stream)) {
+                    send(.presence(feed.id, stream, $0), to: follower)
                     return true
                 }
             }
-            guard let owner = asked[feed.id] else { return }
+            guard let (owner, stream) = asked[feed.id] else { return }
             feed.sendPresence(to: .owner) {
-                send(.presence(feed.id, $0), to: owner)
+                send(.presence(feed.id, stream, $0), to: owner)
                 return true
             }
         }
 
-        func part(_ follower: Node) -> PresencePart {
-            PresencePart(link: UInt64(follower.number), stream: 1)
+        private func part(_ stream: UInt32) -> PresencePart {
+            PresencePart(link: 1, stream: stream)
+        }
+
+        private func ordered(_ followers: [Node: UInt32]?) -> [(Node, UInt32)] {
+            (followers ?? [:]).sorted { $0.key.number < $1.key.number }.map { ($0.key, $0.value) }
+        }
+
+        /// The stream to the owner of a session has ended.
+        ///
+        /// - Parameter stream: nil: any.
+        func endAsking(_ session: SessionID, _ stream: UInt32? = nil) {
+            guard let asked = asked[session], stream == nil || asked.stream == stream else {
+                return
+            }
+            self.asked[session] = nil
+            table.receivePresence(nil, of: session, from: .owner)
+        }
+
+        func removeFollower(_ node: Node, of session: SessionID, _ stream: UInt32? = nil) {
+            guard let known = followers[session]?[node], stream == nil || known == stream else {
+                return
+            }
+            followers[session]?[node] = nil
+            table.receivePresence(nil, of: session, from: part(known))
+        }
+
+        /// A hint of a session whose stream has ended does not mean that more will come.
+        private func endStray(_ session: SessionID) {
+            if asked[session] == nil { table.hintsEnded(of: [session]) }
         }
 
         private func send(_ letter: Letter, to node: Node) {
@@ -103,29 +146,29 @@ final class ScriptedLinks {
 
         func receive(_ letter: Letter, from node: Node) {
             switch letter {
-            case .follow(let session):
+            case .follow(let session, let stream):
                 guard let end = table.ownedEnd(of: session) else {
-                    return send(.end(session), to: node)
+                    return send(.end(session, stream), to: node)
                 }
-                followers[session, default: []].insert(node)
+                if followers[session]?[node] != stream { removeFollower(node, of: session) }
+                followers[session, default: [:]][node] = stream
                 send(.hint(session, end), to: node)
                 table.sendPresence(of: session)
-            case .unfollow(let session):
-                if followers[session]?.remove(node) != nil {
-                    table.receivePresence(nil, of: session, from: part(node))
-                }
-            case .presence(let session, let present):
-                if asked[session] == node {
+            case .unfollow(let session, let stream): removeFollower(node, of: session, stream)
+            case .presence(let session, let stream, let present):
+                if asked[session]?.stream == stream {
                     table.receivePresence(present, of: session, from: .owner)
-                } else if followers[session]?.contains(node) ?? false {
-                    table.receivePresence(present, of: session, from: part(node))
+                } else if followers[session]?[node] == stream {
+                    table.receivePresence(present, of: session, from: part(stream))
                 }
-            case .hint(let session, let end): table.hint(session, at: end)
-            case .records(let session, let records): table.receive(session, records, from: node)
-            case .end(let session):
-                if asked[session] == node {
-                    table.receivePresence(nil, of: session, from: .owner)
-                }
+            case .hint(let session, let end):
+                table.hint(session, at: end)
+                endStray(session)
+            case .records(let session, let records):
+                table.receive(session, records, from: node)
+                endStray(session)
+            case .end(let session, let stream):
+                endAsking(session, stream)
                 table.hintsEnded(of: [session])
             case .part(let letter): links.parts?(letter, node, self.node)
             }
@@ -140,6 +183,7 @@ final class ScriptedLinks {
     private(set) var hinted = 0
     /// The sets of readers that were sent.
     private(set) var presencesSent = 0
+    private var streams: UInt32 = 0
     /// Receives letters about actions of parts.
     var parts: ((_ letter: PartLetter, _ from: Node, _ to: Node) -> Void)?
     /// Whether an action of a part is sent again although it may have been applied: a fault.
@@ -170,26 +214,27 @@ final class ScriptedLinks {
         posts.removeAll { $0.from == node || $0.to == node }
         for other in Set(ends.keys).ordered {
             guard let end = ends[other] else { continue }
-            let sessions = end.asked.filter { $0.value == node }.keys.sorted { $0.text < $1.text }
-            for session in sessions {
-                end.asked[session] = nil
-                end.table.receivePresence(nil, of: session, from: .owner)
-            }
+            let sessions = end.asked.filter { $0.value.owner == node || other == node }.keys
+                .sorted { $0.text < $1.text }
+            for session in sessions { end.endAsking(session) }
             end.table.hintsEnded(of: sessions)
-            for session in end.followers.keys where end.followers[session]?.remove(node) != nil {
-                end.table.receivePresence(nil, of: session, from: end.part(node))
+            for session in end.followers.keys.sorted(by: { $0.text < $1.text }) {
+                for follower in (end.followers[session] ?? [:]).keys.ordered
+                where follower == node || other == node {
+                    end.removeFollower(follower, of: session)
+                }
             }
         }
-        ends[node]?.followers = [:]
         broke?(node)
     }
 
-    /// Delivers a letter.
+    /// Delivers a letter, or an earlier one that has to arrive before it.
     ///
     /// - Parameter isKept: Whether it comes once more later.
     /// - Returns: The node that has received it; nil if there is none.
     @discardableResult
     func deliver(_ index: Int, isKept: Bool = false) -> Node? {
+        let index = turn(index)
         let comesAgain = isKept && posts[index].letter.mayComeTwice
         let post = comesAgain ? posts[index] : posts.remove(at: index)
         guard let end = ends[post.to] else { return nil }
@@ -210,12 +255,30 @@ final class ScriptedLinks {
     func lose(_ index: Int) {
         let post = posts.remove(at: index)
         if case .part(let letter) = post.letter { lostPart?(letter, post.from, post.to) }
+        guard let (session, stream) = post.letter.ordered else { return }
+        posts.removeAll { $0.letter.ordered?.stream == stream }
+        for (node, other) in [(post.from, post.to), (post.to, post.from)] {
+            guard let end = ends[node] else { continue }
+            end.removeFollower(other, of: session, stream)
+            guard end.asked[session]?.stream == stream else { continue }
+            end.endAsking(session)
+            end.table.hintsEnded(of: [session])
+        }
+    }
+
+    /// The index of the letter whose turn it is.
+    private func turn(_ index: Int) -> Int {
+        let post = posts[index]
+        guard let session = post.letter.ordered?.session else { return index }
+        return posts.firstIndex {
+            $0.from == post.from && $0.to == post.to && $0.letter.ordered?.session == session
+        } ?? index
     }
 
     func loseAll() { posts = [] }
 }
 
-extension Set<Node> {
+extension Sequence<Node> {
     /// The same order in each run.
     fileprivate var ordered: [Node] { sorted { $0.number < $1.number } }
 }

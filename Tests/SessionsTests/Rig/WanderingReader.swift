@@ -12,11 +12,20 @@ final class WanderingReader {
 
     let session: SessionID
     let selection: Selection
+    /// Its part in the presence of the session.
+    let part: ReaderPresence?
     private var connections: [Connection] = []
 
-    init(_ session: SessionID, _ selection: Selection) {
-        self.session = session
-        self.selection = selection
+    init(_ session: SessionID, _ selection: Selection, _ part: ReaderPresence? = nil) {
+        (self.session, self.selection, self.part) = (session, selection, part)
+    }
+
+    /// The sets of readers that each of its connections was sent, in order.
+    var presences: [[String]] {
+        connections.map { connection in
+            Transcript(connection.rig.output.bytes(of: connection.token)).events
+                .filter { $0.name == "presence" }.map(\.data)
+        }
     }
 
     /// Whether it has a stream.
@@ -46,11 +55,12 @@ final class WanderingReader {
     func connect(to rig: Rig, then act: @escaping () -> Void = {}) {
         let (last, token) = (lastEventID, rig.nextToken())
         connections.append(Connection(rig: rig, token: token, after: last))
-        rig.table.findForStream(session, for: nil, while: { true }) { [selection] found in
+        rig.table.findForStream(session, for: nil, while: { true }) { [selection, part] found in
             act()
             guard let session = found.readable else { return }
             rig.subscribe(
-                session, selection, last.map { .after($0) } ?? .snapshot, for: token)
+                session, selection, last.map { .after($0) } ?? .snapshot, for: token,
+                presence: part)
         }
     }
 
