@@ -73,7 +73,7 @@ struct ProgramRunTests {
         let last = Mutex<SendResult?>(nil)
         let running = Task {
             defer { begin.finish() }
-            try await server().run { own in
+            try await server { $0.grace = .seconds(600) }.run { own in
                 let order = try await own.create("order-1", of: Order.self)
                 begin.finish()
                 let (never, _) = AsyncStream<Void>.makeStream()
