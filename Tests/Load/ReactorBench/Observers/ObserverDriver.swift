@@ -33,7 +33,7 @@
         }
 
         var places: Int { dueAt.count }
-        private var followerPlace: Int { 1 + count }
+        private var followerIndex: Int { 1 + count }
         /// The events that presence was checked with.
         var events: Int { sets + watchers.reduce(0) { $0 + $1.events } }
 
@@ -81,10 +81,10 @@
             guard !rests else { return }
             let now = Clock.now()
             for place in 1..<places where dueAt[place] <= now {
-                let isStream = place >= followerPlace
+                let isStream = place >= followerIndex
                 let stays =
-                    !isFinishing || place == followerPlace
-                    || (isStream && (place - followerPlace - 1) % 2 == 0)
+                    !isFinishing || place == followerIndex
+                    || (isStream && (place - followerIndex - 1) % 2 == 0)
                     || (!isStream && !changers[place - 1].isDone)
                 if !stays {
                     pool.close(place)
@@ -126,13 +126,13 @@
             let host = host(place, pool)
             switch place {
             case 0: try pool.send(place, TimerClient.request("GET", question, host))
-            case ..<followerPlace: try ask(place, &pool)
-            case followerPlace:
+            case ..<followerIndex: try ask(place, &pool)
+            case followerIndex:
                 follower.begin()
                 let accepting = "\(host)\r\nAccept: text/event-stream"
                 try open(place, ListFollower.path, accepting, &pool)
             default:
-                let index = place - followerPlace - 1
+                let index = place - followerIndex - 1
                 watchers[index].begin()
                 let stream = ["pulses", "states", "events"][index % 3]
                 let watcher = watchers[index]
@@ -154,22 +154,22 @@
         mutating func began(_ place: Int, _ pool: inout ClientPool) {
             let status = pool.connections[place].status
             // 404: the session to watch does not exist yet.
-            guard place >= followerPlace, status != 200, status != 404,
+            guard place >= followerIndex, status != 200, status != 404,
                 !AnswerRules.isRefusal(status), !AnswerRules.isUnknown(status)
             else { return }
-            record("\(status) to \(place == followerPlace ? "the follower" : "a watcher")")
+            record("\(status) to \(place == followerIndex ? "the follower" : "a watcher")")
         }
 
         mutating func read(
             _ place: Int, _ bytes: Span<UInt8>, _ range: Range<Int>, _ pool: inout ClientPool
         ) {
-            guard place >= followerPlace, pool.connections[place].status == 200 else { return }
+            guard place >= followerIndex, pool.connections[place].status == 200 else { return }
             var sink = NamedEvents()
             _ = scanners[place].scan(bytes, range: range, into: &sink)
             for (name, data) in sink.events {
                 let fault =
-                    if place == followerPlace { follower.receive(name, data) } else {
-                        watchers[place - followerPlace - 1].receive(
+                    if place == followerIndex { follower.receive(name, data) } else {
+                        watchers[place - followerIndex - 1].receive(
                             name, data, known: Set(watchers.map(\.name)))
                     }
                 if let fault { record(fault) }
@@ -180,7 +180,7 @@
             let (status, body) = (pool.connections[place].status, pool.connections[place].body)
             if place == 0 {
                 answer = (status, body)
-            } else if place < followerPlace {
+            } else if place < followerIndex {
                 let before = changers[place - 1].looks
                 if let fault = changers[place - 1].answered(status, body, &random) {
                     record(fault)
