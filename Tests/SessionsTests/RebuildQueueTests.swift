@@ -62,6 +62,17 @@ struct RebuildQueueTests {
         #expect(rig.line(left) == "-")
     }
 
+    // Its answer would be about a history that may have been replaced.
+    @Test func `a rebuild that waits while history is lost does not begin`() throws {
+        let (rig, session) = try rig()
+        rig.journal.setLate(true)
+        let tokens = [UInt64(2), 3].map { read(rig, session, version: $0) }
+        rig.table.feeds.journal.losses += 1
+        answerAll(rig)
+        #expect(!isState(rig, tokens[0]))
+        #expect(rig.line(tokens[1]).hasPrefix("overBudget"))
+    }
+
     @Test func `earlier states that were larger than the present one are rebuilt one at a time`()
         throws
     {

@@ -22,7 +22,8 @@ package final class RebuildQueue {
     package enum Turn {
         /// It begins. The charge is nil if its state is small, or if it reads a page.
         case begun(WorkCharge?)
-        /// There is no room for it.
+        /// There is no room for it, or the journal has lost history since it was asked for: its
+        /// session may have another history by now.
         case refused
         case unwanted
     }
@@ -30,6 +31,8 @@ package final class RebuildQueue {
     private struct Waiting {
         let request: Request
         let bytes: Int
+        /// The losses of history before the request.
+        let losses: UInt64
         let act: (Turn) -> Void
     }
 
@@ -71,7 +74,10 @@ package final class RebuildQueue {
         then act: @escaping (Turn) -> Void
     ) {
         let kind: Kind = bytes > WorkBudget.smallestBytes ? .large : .small
-        add(Waiting(request: request, bytes: bytes, act: act), to: pool(kind), in: loop)
+        let losses = loop.journal.losses
+        add(
+            Waiting(request: request, bytes: bytes, losses: losses, act: act), to: pool(kind),
+            in: loop)
     }
 
     /// Begins the read of a page, now or when earlier ones have ended. ``end(_:in:)`` is called
@@ -79,7 +85,10 @@ package final class RebuildQueue {
     package func addPage(
         _ request: Request, in loop: FeedLoop, then act: @escaping (Turn) -> Void
     ) {
-        add(Waiting(request: request, bytes: 0, act: act), to: pool(.page), in: loop)
+        let losses = loop.journal.losses
+        add(
+            Waiting(request: request, bytes: 0, losses: losses, act: act), to: pool(.page),
+            in: loop)
     }
 
     private typealias Path = ReferenceWritableKeyPath<RebuildQueue, Pool>
@@ -138,6 +147,10 @@ package final class RebuildQueue {
         {
             guard next.request.isWanted() else {
                 next.act(.unwanted)
+                continue
+            }
+            guard next.losses == loop.journal.losses else {
+                next.act(.refused)
                 continue
             }
             do throws(WorkOverload) {
