@@ -133,17 +133,22 @@ struct ClusterPresenceTests: FollowedStreams {
                 == #"{"present":[\#(rest)],"others":0}"#)
     }
 
+    /// The second node's links end, and it follows again.
+    private func breakLinks(_ links: ScriptedLinks, _ rigs: ClusterRig, thenPass count: Int) {
+        links.breakLinks(to: rigs.nodes[1].node)
+        for _ in 0..<count {
+            rigs.look(at: 1)
+            deliver(links, rigs)
+            pass(rigs, links)
+        }
+    }
+
     @Test func `after a break of the link the sets are sent again`() throws {
         let (rigs, links, _) = try linked(2)
         let ada = try join(rigs, links, as: "ada", at: 0)
         let bob = try join(rigs, links, as: "bob", at: 1)
         for _ in 0..<2 { pass(rigs, links) }
-        links.breakLinks(to: rigs.nodes[1].node)
-        for _ in 0..<30 {
-            rigs.look(at: 1)
-            deliver(links, rigs)
-            pass(rigs, links)
-        }
+        breakLinks(links, rigs, thenPass: 30)
         let all = #"{"present":["ada","bob"],"others":0}"#
         #expect(seen(rigs, ada, at: 0) == all)
         #expect(seen(rigs, bob, at: 1) == all)
@@ -158,12 +163,7 @@ struct ClusterPresenceTests: FollowedStreams {
         for _ in 0..<2 { pass(rigs, links) }
         rigs[1].output.disconnect(bob)
         for _ in 0..<8 {
-            links.breakLinks(to: rigs.nodes[1].node)
-            for _ in 0..<5 {
-                rigs.look(at: 1)
-                deliver(links, rigs)
-                pass(rigs, links)
-            }
+            breakLinks(links, rigs, thenPass: 5)
         }
         let rest = #"{"present":["ada","cy"],"others":0}"#
         #expect(seen(rigs, ada, at: 0) == rest)

@@ -20,10 +20,10 @@ struct ClusterCommand: ParsableCommand {
             order, what was refused must not be there, each answer and each read must follow those \
             before it, and every stream must have told the whole history, each event once, \
             without a reset. Each timer must have fired once and (without --clocks) not early, or not \
-            at all if it was cancelled, replaced or refused. With --observers, each list by tags must be that \
-            of the states, also right after a change, at any node, and followed as a stream; and each \
-            node must show the names of the open streams at all nodes. The server must then host \
-            `order`. The exit status is 1 if not.
+            at all if it was cancelled, replaced or refused. With --observers, each list by tags \
+            must match the states, also right after a change, at any node, and followed as a \
+            stream; and each node must show the names of the open streams at all nodes. The \
+            server must then host `order`. The exit status is 1 if not.
 
             With --network each node and each database has a network namespace of its own, and \
             packets are dropped and delayed too. That needs root, ip(8), tc(8) and iptables(8); a \

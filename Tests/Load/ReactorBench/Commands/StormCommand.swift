@@ -25,10 +25,10 @@ struct StormCommand: ParsableCommand {
             The server must never end by itself, never answer a 5xx but 503, 504 and 507, send \
             nothing malformed, stay below --memory-limit, and answer the hot session's clients. \
             Acknowledged data must be there after every kill, and a key must get the same answer again. \
-            Each timer must fire once and not early, or not at all if it was cancelled, replaced or \
-            refused. With --observers, each list by tags must be that of the states, also right after a \
-            change and followed as a stream, and the names of present readers must be those of open \
-            streams; the server must then host `order`. \
+            Each timer must fire once and not early, or not at all if it was cancelled, replaced \
+            or refused. With --observers, each list by tags must match the states, also right \
+            after a change and followed as a stream, and the names of present readers must be \
+            those of open streams; the server must then host `order`. \
             `journal check` must find nothing, in a backup and in an import of an export neither. \
             The exit status is 1 if not; the report then has the server's arguments and what \
             those concerned sent last. An hour: --duration 60m.
