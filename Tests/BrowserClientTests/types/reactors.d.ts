@@ -50,7 +50,14 @@ export interface Reactors {
       | { type: "answer" }
       | { type: "stop" }
       | { type: "retry"; question: number };
-    State: { token?: ConversationToken | null; phase: "idle" | "answering" | "failed" | "stopped" | "complete"; messages: { number: number; role: string; text: string }[]; tokens: number; count: number; problem?: string | null };
+    State: {
+      token?: ConversationToken | null;
+      phase: "idle" | "answering" | "failed" | "stopped" | "complete";
+      messages: { number: number; role: string; text: string }[];
+      tokens: number;
+      count: number;
+      problem?: string | null;
+    };
     pulses: { token: ConversationToken | null; phase: "idle" | "answering" | "failed" | "stopped" | "complete" };
     activities: Record<never, never>;
   };
