@@ -139,9 +139,10 @@ package final class SessionPresence {
         guard present == nil else { return present == earlier ? () : change() }
         let wasSent = sent.removeValue(forKey: part) != nil
         // A page may reconnect to that node or another one; its name must not flicker.
-        for name in earlier?.names ?? [] where names[name] == nil {
+        for name in earlier?.names ?? [] where names[name]?.streams ?? 0 == 0 {
+            guard names[name] != nil || names.count < Self.nameLimit else { continue }
             var entry = Entry(isElsewhere: true)
-            if names.count < Self.nameLimit, beginGrace(of: name, &entry) { names[name] = entry }
+            if beginGrace(of: name, &entry) { names[name] = entry }
         }
         if earlier != nil || wasSent { change() }
     }

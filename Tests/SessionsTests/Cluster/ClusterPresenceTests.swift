@@ -162,8 +162,8 @@ struct ClusterPresenceTests: FollowedStreams {
         let cy = try join(rigs, links, as: "cy", at: 1)
         for _ in 0..<2 { pass(rigs, links) }
         rigs[1].output.disconnect(bob)
-        for _ in 0..<8 {
-            breakLinks(links, rigs, thenPass: 5)
+        for _ in 0..<20 {
+            breakLinks(links, rigs, thenPass: 2)
         }
         let rest = #"{"present":["ada","cy"],"others":0}"#
         #expect(seen(rigs, ada, at: 0) == rest)
