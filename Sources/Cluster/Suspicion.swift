@@ -1,7 +1,7 @@
 /// The members that a node may depose, because it has evidence that they no longer decide.
 ///
 /// Design: a session is taken from its owner by force only if the owner's host has refused a
-/// connection (the process is gone), or the owner has been silent on its link for a second.
+/// connection (the process is gone), or the owner has been silent on its link for ``silence``.
 /// Evidence may be wrong: a paused node continues later. The epoch keeps that node from doing harm.
 /// Two nodes that reach the database but not each other would take a session from each other in
 /// turn. So a session that was taken by force is not taken by force again within a second.
@@ -21,8 +21,9 @@ package struct Suspicion: Sendable {
     /// Sessions that were taken by force, and when.
     private var taken: [String: Time] = [:]
 
-    /// A node whose pings are unanswered for this long is silent. Pings are sent four
-    /// times as often.
+    /// A node whose pings are unanswered for this long is silent. A quarter of the lease.
+    package let silence: Duration
+    /// That of the usual lease.
     package static let silence = Duration.seconds(1)
     package static let pingInterval = Duration.milliseconds(250)
     /// How long a session that was taken by force is left to the node that has it.
@@ -31,7 +32,7 @@ package struct Suspicion: Sendable {
     /// keeps it as well.
     static let takenLimit = 10_000
 
-    package init() {}
+    package init(silence: Duration = Suspicion.silence) { self.silence = silence }
 
     // MARK: Evidence
 
@@ -49,7 +50,7 @@ package struct Suspicion: Sendable {
 
     /// The node's link was silent for ``silence``.
     package mutating func fellSilent(_ node: Node, at now: Time) {
-        doubts[node] = .unanswered(since: now - Self.silence)
+        doubts[node] = .unanswered(since: now - silence)
     }
 
     /// The host of a node has refused a connection to the node's address.
@@ -75,7 +76,7 @@ package struct Suspicion: Sendable {
         switch doubts[node] {
         case nil: false
         case .refused: true
-        case .unanswered(let since): now - since >= Self.silence
+        case .unanswered(let since): now - since >= silence
         }
     }
 
@@ -83,7 +84,7 @@ package struct Suspicion: Sendable {
     /// for another silence; a later one does, because nobody asks the node meanwhile.
     package func isFreshlySilent(_ node: Node, at now: Time) -> Bool {
         guard case .unanswered(let since) = doubts[node] else { return false }
-        return (Self.silence..<Self.silence + Self.respite).contains(now - since)
+        return (silence..<silence + Self.respite).contains(now - since)
     }
 
     // MARK: Taking by force

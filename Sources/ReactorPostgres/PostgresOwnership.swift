@@ -21,6 +21,8 @@ final class PostgresOwnership: Ownership {
     private let confirmations: QuestionQueue<[Confirmation], [String: Change]>
     private let followed: QuestionQueue<[Confirmation], [String: Change]>
 
+    /// A quarter of the lease.
+    let silence: Duration
     /// How long a claim waits for a row that somebody else holds.
     private let lockLimit: Duration
     private static let pause = Duration.milliseconds(10)
@@ -34,6 +36,7 @@ final class PostgresOwnership: Ownership {
         let membership = Membership(connector, own, lease: lease)
         (self.node, self.rules, self.membership, self.archive) = (node, rules, membership, archive)
         self.lockLimit = lockLimit
+        silence = lease / 4
         claimQueue = ConnectionQueue(connector, "claims")
         confirmQueue = ConnectionQueue(connector, "confirmations")
         followQueue = ConnectionQueue(connector, "following")

@@ -68,6 +68,10 @@ package protocol Ownership: Sendable {
     /// that is in use stays where it is. Default: 30 s.
     var homeRest: Int64 { get }
 
+    /// How long the link to a node may be silent before this node takes sessions from it by force.
+    /// Default: a second.
+    var silence: Duration { get }
+
     /// Announces to the other members that this node is about to end. From then on it is the home
     /// of no session, and claims none that another member can claim. Default: does nothing.
     func leave()
@@ -80,6 +84,7 @@ extension Ownership {
     package var acquaintances: [Member] { [] }
     package var followPause: Int64 { 1_000 }
     package var homeRest: Int64 { 30_000 }
+    package var silence: Duration { Suspicion.silence }
 
     package func claimForDeletion(_ session: String, _ answer: @escaping ArchiveAnswer<Claim>) {
         claim(session, deposing: nil, answer)

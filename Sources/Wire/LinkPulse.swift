@@ -17,8 +17,6 @@ package struct LinkPulse: Sendable {
     /// The time from the first packet of the connection to the first bytes of the other side. A
     /// lost SYN is sent again after one second (RFC 6298 §2), and its answer needs a moment.
     package static let openingNanoseconds: Int64 = 1_500_000_000
-    /// The time without any bytes on a link that has had some. Four pings are due in it.
-    package static let silenceNanoseconds: Int64 = 1_000_000_000
 
     private enum Phase: Sendable {
         /// The name of the other node is looked up.
@@ -28,6 +26,8 @@ package struct LinkPulse: Sendable {
         case open
     }
 
+    /// The time without any bytes on a link that has had some. Four pings are due in it, or more.
+    private let silence: Duration
     private var phase: Phase
     /// The beginning of the phase; of an open link, the time of the last bytes.
     private var since: Int64
@@ -36,13 +36,16 @@ package struct LinkPulse: Sendable {
     /// A link that is begun.
     ///
     /// - Parameter now: The monotonic clock.
-    package init(resolvingAt now: Int64) { self.init(.resolving, now) }
+    package init(resolvingAt now: Int64, silence: Duration = .seconds(1)) {
+        self.init(.resolving, now, silence)
+    }
 
     /// A link whose other side has sent something.
-    package init(openAt now: Int64) { self.init(.open, now) }
+    package init(openAt now: Int64) { self.init(.open, now, .seconds(1)) }
 
-    private init(_ phase: Phase, _ now: Int64) {
+    private init(_ phase: Phase, _ now: Int64, _ silence: Duration) {
         self.phase = phase
+        self.silence = silence
         since = now
         lastSent = now
     }
@@ -59,10 +62,11 @@ package struct LinkPulse: Sendable {
 
     package func sign(at now: Int64) -> Sign {
         let elapsed = now - since
+        let silence = Int64(silence / .nanoseconds(1))
         return switch phase {
         case .resolving: elapsed >= Self.resolvingNanoseconds ? .overdue : .alive
-        case .opening: elapsed >= Self.openingNanoseconds ? .silent : .alive
-        case .open: elapsed >= Self.silenceNanoseconds ? .silent : .alive
+        case .opening: elapsed >= max(Self.openingNanoseconds, silence) ? .silent : .alive
+        case .open: elapsed >= silence ? .silent : .alive
         }
     }
 

@@ -13,7 +13,7 @@ package final class ClusterWay {
     private let ownership: any Ownership
     private let logger: Logger
     private var routes = Routes<SessionID>()
-    package var suspicion = Suspicion()
+    package var suspicion: Suspicion
     package var counts = LinkCounts()
     /// Requests that wait for the next tick: a node still serves an earlier attempt, or the owner
     /// has to be looked up again.
@@ -25,6 +25,7 @@ package final class ClusterWay {
         self.node = node
         self.ownership = ownership
         self.logger = logger
+        suspicion = Suspicion(silence: ownership.silence)
     }
 
     package var members: Members { ownership.members }

@@ -24,11 +24,15 @@ final class OutgoingConnection {
     /// Whether the other node knows what this one accepts.
     var isIntroduced = false
 
-    init(to far: OutgoingLinks.FarEnd, _ number: UInt64, _ machine: OutgoingLink, at now: Int64) {
+    /// - Parameter silence: The time without bytes after which the other node is silent.
+    init(
+        to far: OutgoingLinks.FarEnd, _ number: UInt64, _ machine: OutgoingLink, at now: Int64,
+        silence: Duration
+    ) {
         self.far = far
         self.number = number
         self.machine = machine
-        pulse = LinkPulse(resolvingAt: now)
+        pulse = LinkPulse(resolvingAt: now, silence: silence)
     }
 }
 

@@ -148,7 +148,8 @@ package final class OutgoingLinks {
             payloadLimitBytes: LinkTable.payloadLimitBytes)
         lastNumber += 1
         let number = lastNumber
-        let link = OutgoingConnection(to: far, number, machine, at: table.now.nanoseconds)
+        let link = OutgoingConnection(
+            to: far, number, machine, at: table.now.nanoseconds, silence: way.suspicion.silence)
         links[far] = link
         way.suspicion.asked(far.node)
         timer.start()
