@@ -17,8 +17,8 @@ let strict: [SwiftSetting] = [
 /// them.
 let inlined = ["Sessions", "JSONCoding", "Reactors"]
 
-let jwtKit = Target.Dependency.product(
-    name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["Tokens", "Complete"]))
+let crypto = Target.Dependency.target(
+    name: "CCrypto", condition: .when(traits: ["Tokens", "Complete"]))
 
 let package = Package(
     name: "reactor-server",
@@ -41,7 +41,7 @@ let package = Package(
     // time (seen on 6.3.1 in .build/debug.yaml), and every second build would compile all again.
     traits: [
         .trait(name: "Complete", description: "Tokens and PostgreSQL. On by default."),
-        .trait(name: "Tokens", description: "--auth jwt. Builds jwt-kit and its cryptography."),
+        .trait(name: "Tokens", description: "--auth jwt. Needs libcrypto."),
         .trait(name: "PostgreSQL", description: "--journal postgres://… Needs libpq."),
         .default(enabledTraits: ["Complete"]),
     ],
@@ -52,7 +52,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.11.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.0.0"),
     ],
     targets: [
         // Floor 3, the part users write against: pure, no dependency at all.
@@ -152,9 +151,12 @@ let package = Package(
         ),
         // A product of its own: a host without tokens links no cryptography (ADR-0027). A build
         // with tests compiles every product of a package, so it has a trait as well.
+        .systemLibrary(
+            name: "CCrypto", pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         .target(
             name: "ReactorTokens",
-            dependencies: ["ReactorHosting", "JSONCoding", jwtKit],
+            dependencies: ["ReactorHosting", "JSONCoding", crypto],
             swiftSettings: strict
         ),
         // Likewise: a host without swift-metrics compiles none of it (ADR-0032).
@@ -319,7 +321,7 @@ let package = Package(
         .testTarget(
             name: "ReactorTokensTests",
             dependencies: [
-                "ReactorTokens", "ReactorHosting", "JSONCoding", jwtKit,
+                "ReactorTokens", "ReactorHosting", "JSONCoding", crypto,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -29,7 +29,7 @@ extension JWTAuthenticator {
             return nil
         }
         guard SignatureVerifier.isBuilt else { throw TokenKeyFailure.notBuilt }
-        let (keys, files) = try await keys(configuration)
+        let (keys, files) = try keys(configuration)
         guard !keys.isEmpty else {
             throw TokenKeyFailure(
                 "--auth jwt needs a key: --jwt-secret-file or --jwt-key-file")
@@ -46,23 +46,23 @@ extension JWTAuthenticator {
 
     private static func keys(
         _ configuration: Configuration
-    ) async throws(TokenKeyFailure) -> (keys: [TokenKey], files: [String: Int]) {
+    ) throws(TokenKeyFailure) -> (keys: [TokenKey], files: [String: Int]) {
         var keys: [TokenKey] = []
         var files: [String: Int] = [:]
         if let path = configuration.tokenSecretPath {
             let bytes = try read(path, "--jwt-secret-file")
             files["jwt-secret-file"] = bytes.hashValue
             let lines = SecretLines(bytes)
-            keys += try await named(path) { () async throws(TokenKeyFailure) in
-                try await secrets(lines)
+            keys += try named(path) { () throws(TokenKeyFailure) in
+                try secrets(lines)
             }
             lines.reportCarriageReturns(in: path, configuration)
         }
         if let path = configuration.tokenKeyPath {
             let bytes = try read(path, "--jwt-key-file")
             files["jwt-key-file"] = bytes.hashValue
-            keys += try await named(path) { () async throws(TokenKeyFailure) in
-                try await publicKeys(bytes)
+            keys += try named(path) { () throws(TokenKeyFailure) in
+                try publicKeys(bytes)
             }
         }
         return (keys, files)
@@ -72,24 +72,24 @@ extension JWTAuthenticator {
     /// is read as the other kind has no keys.
     private static func publicKeys(
         _ bytes: [UInt8]
-    ) async throws(TokenKeyFailure) -> [TokenKey] {
+    ) throws(TokenKeyFailure) -> [TokenKey] {
         // RFC 7517 §5: a set is a JSON object.
         if bytes.first(where: { !" \t\r\n".utf8.contains($0) }) == UInt8(ascii: "{") {
-            return try await TokenKey.set(json: bytes)
+            return try TokenKey.set(json: bytes)
         }
-        return [try await .pem(String(decoding: bytes, as: UTF8.self))]
+        return [try .pem(String(decoding: bytes, as: UTF8.self))]
     }
 
     private static func secrets(
         _ lines: SecretLines
-    ) async throws(TokenKeyFailure) -> [TokenKey] {
+    ) throws(TokenKeyFailure) -> [TokenKey] {
         if let short = lines.tooShort {
             throw TokenKeyFailure(
                 "the secret \(short.number) has \(short.bytes) bytes; HS256 needs at "
                     + "least \(SecretLines.minimumBytes) (RFC 7518 §3.2)")
         }
         var keys: [TokenKey] = []
-        for secret in lines.secrets { keys.append(try await .secret(secret)) }
+        for secret in lines.secrets { keys.append(try .secret(secret)) }
         return keys
     }
 
@@ -112,10 +112,10 @@ extension JWTAuthenticator {
     }
 
     private static func named<Value: Sendable>(
-        _ path: String, _ make: () async throws(TokenKeyFailure) -> Value
-    ) async throws(TokenKeyFailure) -> Value {
+        _ path: String, _ make: () throws(TokenKeyFailure) -> Value
+    ) throws(TokenKeyFailure) -> Value {
         do {
-            return try await make()
+            return try make()
         } catch {
             throw TokenKeyFailure("\(path): \(error)")
         }

@@ -9,7 +9,7 @@ public import ReactorHosting
 /// Verifies JSON Web Tokens (RFC 7519) that are signed with one of the configured keys.
 ///
 /// ```swift
-/// let key = try await TokenKey.secret(secret)
+/// let key = try TokenKey.secret(secret)
 /// let tokens = try JWTAuthenticator(keys: [key], rules: TokenRules(audiences: ["reactor-server"]))
 /// await ReactorServer.main(hosting: [Hosted("alerts") { Alerts() }], authenticator: tokens)
 /// ```

@@ -13,7 +13,7 @@ extension TokenKey {
     /// - Parameter json: `{"keys":[…]}` of at most 64 keys.
     /// - Throws: ``TokenKeyFailure`` if a key is malformed or secret, two have one `kid`, or
     ///   none can be used.
-    public static func set(json: [UInt8]) async throws(TokenKeyFailure) -> [TokenKey] {
+    public static func set(json: [UInt8]) throws(TokenKeyFailure) -> [TokenKey] {
         let document: JSONValue
         do {
             document = try JSON.decode(JSONValue.self, from: json)
@@ -28,7 +28,7 @@ extension TokenKey {
         }
         var keys: [TokenKey] = []
         for (index, member) in members.enumerated() {
-            guard let key = try await key(member, "key \(index) of the JWKS file") else { continue }
+            guard let key = try key(member, "key \(index) of the JWKS file") else { continue }
             if let id = key.id, keys.contains(where: { $0.id?.utf8.elementsEqual(id.utf8) == true })
             {
                 throw TokenKeyFailure("two keys of the JWKS file have the kid \"\(id)\"")
@@ -44,7 +44,7 @@ extension TokenKey {
 
     private static func key(
         _ key: JSONValue, _ place: String
-    ) async throws(TokenKeyFailure) -> TokenKey? {
+    ) throws(TokenKeyFailure) -> TokenKey? {
         guard case .object(let members) = key, let type = key["kty"]?.string else {
             throw TokenKeyFailure("\(place) is not an object with \"kty\"")
         }
@@ -55,21 +55,21 @@ extension TokenKey {
         if let use = key["use"], use != "sig" { return nil }
         let id = try optionalText("kid", of: key, place)
         let algorithm = try optionalText("alg", of: key, place)
-        do {
-            switch (type, key["crv"]?.string, algorithm) {
-            case ("RSA", _, nil), ("RSA", _, "RS256"):
-                let parts = try (text("n", of: key, place), text("e", of: key, place))
-                return TokenKey(
-                    id: id, try await .rsa(modulus: parts.0, exponent: parts.1))
-            case ("EC", "P-256", nil), ("EC", "P-256", "ES256"):
-                let parts = try (text("x", of: key, place), text("y", of: key, place))
-                return TokenKey(id: id, try await .p256(x: parts.0, y: parts.1))
-            case ("OKP", "Ed25519", nil), ("OKP", "Ed25519", "EdDSA"):
-                return TokenKey(id: id, try await .ed25519(x: text("x", of: key, place)))
-            default: return nil
-            }
-        } catch let failure as TokenKeyFailure {
-            throw failure
+        let make: () throws(TokenKeyFailure) -> SignatureVerifier
+        switch (type, key["crv"]?.string, algorithm) {
+        case ("RSA", _, nil), ("RSA", _, "RS256"):
+            let (n, e) = try (text("n", of: key, place), text("e", of: key, place))
+            make = { () throws(TokenKeyFailure) in try .rsa(modulus: n, exponent: e) }
+        case ("EC", "P-256", nil), ("EC", "P-256", "ES256"):
+            let (x, y) = try (text("x", of: key, place), text("y", of: key, place))
+            make = { () throws(TokenKeyFailure) in try .p256(x: x, y: y) }
+        case ("OKP", "Ed25519", nil), ("OKP", "Ed25519", "EdDSA"):
+            let x = try text("x", of: key, place)
+            make = { () throws(TokenKeyFailure) in try .ed25519(x: x) }
+        default: return nil
+        }
+        do throws(TokenKeyFailure) {
+            return TokenKey(id: id, try make())
         } catch {
             throw TokenKeyFailure("\(place) is not a valid key: \(error)")
         }

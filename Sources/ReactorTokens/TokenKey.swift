@@ -55,13 +55,13 @@ extension TokenKey {
     /// - Throws: ``TokenKeyFailure`` for a shorter secret.
     public static func secret(
         _ bytes: [UInt8], id: String? = nil
-    ) async throws(TokenKeyFailure) -> TokenKey {
+    ) throws(TokenKeyFailure) -> TokenKey {
         guard bytes.count >= minimumSecretBytes else {
             throw TokenKeyFailure(
                 "the secret has \(bytes.count) bytes; HS256 needs at least \(minimumSecretBytes) "
                     + "(RFC 7518 §3.2)")
         }
-        return TokenKey(id: id, try await .secret(bytes))
+        return TokenKey(id: id, try .secret(bytes))
     }
 
     /// From a PEM file: RSA of 2048 to 8192 bits (RS256), P-256 (ES256) or Ed25519 (EdDSA).
@@ -70,7 +70,7 @@ extension TokenKey {
     /// - Throws: ``TokenKeyFailure`` for anything else, above all for a private key.
     public static func pem(
         _ text: String, id: String? = nil
-    ) async throws(TokenKeyFailure) -> TokenKey {
+    ) throws(TokenKeyFailure) -> TokenKey {
         guard !text.contains("PRIVATE KEY-----") else {
             throw TokenKeyFailure(
                 "the PEM file contains a private key; the server needs the public key only")
@@ -79,7 +79,7 @@ extension TokenKey {
         guard blocks.count == 1, blocks[0].contains("PUBLIC KEY-----") else {
             throw TokenKeyFailure("a PEM file must have one block, BEGIN PUBLIC KEY")
         }
-        guard let verifier = try await SignatureVerifier.pem(text) else {
+        guard let verifier = try SignatureVerifier.pem(text) else {
             throw TokenKeyFailure(
                 "the PEM file is not a public key of RSA (2048 bits or more), P-256 or Ed25519")
         }

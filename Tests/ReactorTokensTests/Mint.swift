@@ -1,5 +1,3 @@
-import Foundation
-import JWTKit
 import Testing
 
 @testable import ReactorHosting
@@ -10,38 +8,27 @@ struct Mint: Sendable {
     static let now: Int64 = 1_700_000_000
     static let secretText = "0123456789abcdef0123456789abcdef"
 
-    let secret: any JWTAlgorithm
-    let rsa: any JWTAlgorithm
-    let p256: any JWTAlgorithm
-    let ed: any JWTAlgorithm
+    let secret = SigningKey.hmac(Array(secretText.utf8))
+    let rsa: SigningKey
+    let p256: SigningKey
+    let ed: SigningKey
     /// Keys that are not configured: of P-256, of another curve, and an HMAC by the text of the RSA
     /// public key.
-    let stranger: any JWTAlgorithm
-    let p384: any JWTAlgorithm
-    let confused: any JWTAlgorithm
-    let rsaPEM: String
-    let p256PEM: String
-    let edPEM: String
+    let stranger: SigningKey
+    let p384: SigningKey
+    let confused: SigningKey
 
-    init() async throws {
-        secret = try await Self.hmac(Array(Self.secretText.utf8))
-        let rsaKey = try Insecure.RSA.PrivateKey(pem: Self.rsaPrivatePEM)
-        let p256Key = ES256PrivateKey()
-        let edKey = try EdDSA.PrivateKey()
-        rsa = try await JWTKeyCollection().add(rsa: rsaKey, digestAlgorithm: .sha256).getKey()
-        p256 = try await JWTKeyCollection().add(ecdsa: p256Key).getKey()
-        ed = try await JWTKeyCollection().add(eddsa: edKey).getKey()
-        stranger = try await JWTKeyCollection().add(ecdsa: ES256PrivateKey()).getKey()
-        p384 = try await JWTKeyCollection().add(ecdsa: ES384PrivateKey()).getKey()
-        confused = try await Self.hmac(Array(rsaKey.publicKey.pemRepresentation.utf8))
-        rsaPEM = rsaKey.publicKey.pemRepresentation
-        p256PEM = p256Key.publicKey.pemRepresentation
-        edPEM = edKey.publicKey.pemRepresentation
-    }
+    var rsaPEM: String { rsa.publicPEM }
+    var p256PEM: String { p256.publicPEM }
+    var edPEM: String { ed.publicPEM }
 
-    static func hmac(_ bytes: [UInt8]) async throws -> any JWTAlgorithm {
-        try await JWTKeyCollection().add(hmac: HMACKey(from: bytes), digestAlgorithm: .sha256)
-            .getKey()
+    init() throws {
+        rsa = try SigningKey(pem: Self.rsaPrivatePEM)
+        p256 = try SigningKey("EC", curve: "P-256")
+        ed = try SigningKey("ED25519")
+        stranger = try SigningKey("EC", curve: "P-256")
+        p384 = try SigningKey("EC", curve: "P-384")
+        confused = .hmac(Array(rsa.publicPEM.utf8))
     }
 
     static let header = #"{"alg":"HS256","typ":"JWT","kid":"h"}"#
@@ -68,7 +55,7 @@ struct Mint: Sendable {
 
     /// Signs with any key, whatever the header says.
     func token(
-        _ header: String = header, _ payload: String = valid, by key: (any JWTAlgorithm)? = nil
+        _ header: String = header, _ payload: String = valid, by key: SigningKey? = nil
     ) throws -> String {
         let signed = Base64URL.encode(header.utf8) + "." + Base64URL.encode(payload.utf8)
         let signature = try (key ?? secret).sign(Array(signed.utf8))
@@ -79,12 +66,12 @@ struct Mint: Sendable {
     func authenticator(
         rules: TokenRules = TokenRules(issuer: "issuer", audiences: ["server", "other"]),
         now: Int64 = Mint.now
-    ) async throws -> JWTAuthenticator {
+    ) throws -> JWTAuthenticator {
         try JWTAuthenticator(
             keys: [
-                try await .secret(Array(Self.secretText.utf8), id: "h"),
-                try await .pem(rsaPEM, id: "r"), try await .pem(p256PEM, id: "e"),
-                try await .pem(edPEM, id: "d"),
+                try .secret(Array(Self.secretText.utf8), id: "h"),
+                try .pem(rsaPEM, id: "r"), try .pem(p256PEM, id: "e"),
+                try .pem(edPEM, id: "d"),
             ], rules: rules
         ) { now }
     }
