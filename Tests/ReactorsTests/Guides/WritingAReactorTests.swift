@@ -3,7 +3,7 @@ import ReactorTesting
 import Reactors
 import Testing
 
-// The code of `WritingAReactor.md` and `Reactors.md`, compiled.
+// The code of the guides to writing a reactor and of `Reactors.md`, compiled.
 
 enum WritingPage {
     // swift-format-ignore
@@ -275,7 +275,7 @@ private struct Saved: SavedValueDecoder {
     }
 }
 
-@Suite("The guide to writing a reactor", .timeLimit(.minutes(60)))
+@Suite("The guides to writing a reactor", .timeLimit(.minutes(60)))
 struct WritingAReactorTests {
     private typealias Alerts = WritingPage.Alerts
     private typealias Download = WritingPage.Download
@@ -284,7 +284,10 @@ struct WritingAReactorTests {
 
     /// `MigrationTests` has the code of the migration, and `InputTests` that of inputs.
     @Test(
-        arguments: [("WritingAReactor", 19), ("Reactors", 2)])
+        arguments: [
+            ("WritingAReactor", 5), ("RefusalsAndSources", 5), ("EffectsAndTime", 5),
+            ("HostingAReactor", 4), ("Reactors", 2),
+        ])
     func `the document's code is compiled, word for word`(_ page: String, _ count: Int) throws {
         let guide = try Guide(
             "Sources/Reactors/Reactors.docc/\(page).md", compiledIn: #filePath,
