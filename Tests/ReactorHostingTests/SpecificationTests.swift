@@ -97,7 +97,7 @@ struct SpecificationTests {
         #expect(try bytes(of: "/\(root)/openapi.yaml") == Page.specification)
     }
 
-    @Test func `the codes of problems equal those of the page about the protocol`() throws {
+    @Test func `the codes of problems equal those of the page about errors`() throws {
         let text = String(decoding: Page.specification, as: UTF8.self)
         let start = try #require(text.firstRange(of: "[malformed_json, not_an_action,"))
         let end = try #require(text[start.lowerBound...].firstIndex(of: "]"))
@@ -107,21 +107,25 @@ struct SpecificationTests {
         let specified = lines.joined().split { !($0.isLetter || $0.isNumber || $0 == "_") }
         #expect(Set(specified).count == specified.count)
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        let path = "/\(root)/Sources/ReactorHosting/ReactorHosting.docc/Protocol.md"
+        let path = "/\(root)/Sources/ReactorHosting/ReactorHosting.docc/Errors.md"
         let page = String(decoding: try bytes(of: path), as: UTF8.self)
-        let errors = page[try #require(page.firstRange(of: "## Errors")).upperBound...]
-        // Each second piece is between backquotes; the codes of the tables are those with a status.
-        var told: Set<Substring> = []
-        for line in errors.split(separator: "\n")
-        where line.hasPrefix("| 4") || line.hasPrefix("| 5") || line.hasPrefix("Only in") {
-            let pieces = line.split(separator: "`", omittingEmptySubsequences: false)
-            for index in pieces.indices where index % 2 == 1 {
-                let isCode = pieces[index].allSatisfy { $0.isLowercase || $0.isNumber || $0 == "_" }
-                if isCode { told.insert(pieces[index]) }
-            }
+        // The first cell of a row has codes, each between backquotes; the second has their status.
+        var told: [Substring] = []
+        for line in page.split(separator: "\n") where line.hasPrefix("| `") {
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+            try #require(cells.count > 3, "\(line)")
+            let statuses = cells[2].split { $0 == " " || $0 == "," }
+            #expect(!statuses.isEmpty && statuses.allSatisfy(Self.isStatusOfProblem), "\(line)")
+            let pieces = cells[1].split(separator: "`", omittingEmptySubsequences: false)
+            told += pieces.indices.filter { $0 % 2 == 1 }.map { pieces[$0] }
         }
-        #expect(told.subtracting(specified) == [], "told and not specified")
+        #expect(Set(told).count == told.count)
+        #expect(Set(told).subtracting(specified) == [], "told and not specified")
         #expect(Set(specified).subtracting(told) == [], "specified and not told")
+    }
+
+    private static func isStatusOfProblem(_ text: Substring) -> Bool {
+        Int(text).map { (400..<600).contains($0) } ?? false
     }
 
     /// The relevant lines, by indentation: a path at 2, a method at 4, `operationId` at 6.

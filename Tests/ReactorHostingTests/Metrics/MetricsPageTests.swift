@@ -113,13 +113,14 @@ struct MetricsPageTests {
         return (try? String(contentsOf: root, encoding: .utf8)) ?? ""
     }
 
-    private static func guide() throws -> String {
-        try String(contentsOf: catalog.appending(path: "Monitoring.md"), encoding: .utf8)
+    private static func article(_ name: String) throws -> String {
+        try String(contentsOf: catalog.appending(path: "\(name).md"), encoding: .utf8)
     }
 
-    @Test func `the guide explains each metric with its type, and no other`() throws {
+    @Test func `the page Metrics explains each metric with its type, and no other`() throws {
         var rows: [String: String] = [:]
-        for row in try Self.guide().matches(of: /\n\| `(reactor_\w+)` \| (\w+) \| [^|\n]+ \|/) {
+        let text = try Self.article("Metrics")
+        for row in text.matches(of: /\n\| `(reactor_\w+)` \| (\w+) \| [^|\n]+ \|/) {
             #expect(rows.updateValue(String(row.2), forKey: String(row.1)) == nil, "\(row.1) again")
         }
         let kinds = try Self.fullPage().metrics.map { ($0.name, $0.kind) }
@@ -127,8 +128,9 @@ struct MetricsPageTests {
     }
 
     @Test func `the five alerts query metrics of the page`() throws {
+        let text = try Self.article("Monitoring")
         let rules = try #require(
-            Self.guide().firstMatch(of: /```yaml\n(groups:.*?)```/.dotMatchesNewlines()))
+            text.firstMatch(of: /```yaml\n(groups:.*?)```/.dotMatchesNewlines()))
         #expect(rules.1.matches(of: #/- alert: /#).count == 5)
         #expect(rules.1.matches(of: #/expr: /#).count == 5)
         try expectQueries(in: String(rules.1), atLeast: 5)
