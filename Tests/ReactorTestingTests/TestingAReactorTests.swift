@@ -108,18 +108,19 @@ struct TestingAReactorTests {
         #expect(await host.currentState.value == 0)
     }
 
-    @Test func `the document's code is in this file, word for word`() throws {
+    @Test(arguments: [("TestingAReactor", 7), ("ReactorTesting", 1)])
+    func `the document's code is in this file, word for word`(_ name: String, _ count: Int) throws {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { root.deleteLastPathComponent() }
         let page = try String(
             contentsOf: root.appending(
-                path: "Sources/ReactorTesting/ReactorTesting.docc/TestingAReactor.md"),
+                path: "Sources/ReactorTesting/ReactorTesting.docc/\(name).md"),
             encoding: .utf8)
         let compiled = Self.lines(try String(contentsOfFile: #filePath, encoding: .utf8))
         let blocks = page.split(separator: "```swift\n").dropFirst().compactMap {
             $0.split(separator: "```").first.map(Self.lines)
         }
-        #expect(blocks.count == 7)
+        #expect(blocks.count == count)
         for block in blocks { #expect(compiled.contains(block), "\(block)") }
     }
 
