@@ -276,7 +276,9 @@ extension JournalRig {
         return rig
     }
 
-    func export() throws -> [UInt8] {
+    func export() throws -> [UInt8] { try Self.export(path) }
+
+    static func export(_ path: String) throws -> [UInt8] {
         let text = Mutexed<[UInt8]>([])
         let writer = JournalTextWriter { lines in text.value += lines }
         try JournalExport(path).visit(writer)

@@ -1,6 +1,12 @@
 internal import ArgumentParser
 internal import Storage
 
+#if canImport(FoundationEssentials)
+    internal import FoundationEssentials
+#else
+    internal import Foundation
+#endif
+
 /// `reactor-server journal …`: the commands on a journal that need no server.
 struct JournalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,7 +21,7 @@ struct JournalCommand: ParsableCommand {
             """,
         subcommands: [
             Check.self, Rehearse.self, Retag.self, Export.self, Import.self, Backup.self,
-            Recover.self, Prepare.self,
+            Restore.self, Recover.self, Prepare.self,
         ])
 
     /// Commands and options of earlier versions, and what replaces them.
@@ -165,14 +171,54 @@ struct JournalCommand: ParsableCommand {
             discussion: """
                 The copy has none of the free space of the file. A copy that exists is left alone. \
                 Without an error it is whole.
+
+                With --every, COPY is a folder that exists, and the command runs until SIGTERM. At \
+                its start it writes a copy, then each time a further file with what has changed, \
+                and at SIGTERM a last one. restore makes a journal of them. In TMPDIR it needs room \
+                for two copies of the journal.
                 """)
 
         @Argument(help: "The journal's file.") var file: String
-        @Argument(help: "The file to make.") var copy: String
+        @Argument(help: "The file to make; with --every, the folder.") var copy: String
+        @Option(help: "The time from one copy to the next, such as 1m.") var every: Interval?
+        @Option(
+            help: """
+                A shell command to run after each copy, for instance to send the folder to another \
+                machine; it is run again until it succeeds. REACTOR_COPY has the path of the new \
+                file.
+                """) var then: String?
+
+        func validate() throws {
+            guard then == nil || every != nil else {
+                throw ValidationError("--then needs --every")
+            }
+        }
 
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
-                try JournalBackup(file).run(to: copy)
+                guard let every else { return try JournalBackup(file).run(to: copy) }
+                try RepeatedBackup(of: file, in: copy, every: every.time, then: then).run()
+            }
+        }
+    }
+
+    struct Restore: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a journal of the copies that backup --every has written to a folder.",
+            discussion: """
+                The newest chain of copies is used. A missing or damaged copy is an error that \
+                names it; without it and the later ones, the command restores what was before. \
+                Check the journal with check before a server uses it.
+                """)
+
+        @Argument(help: "The folder.") var folder: String
+        @Argument(help: "The file to make.") var file: String
+
+        func run() throws {
+            try JournalCommand.reportFaults(of: folder) {
+                let (name, time) = try JournalRestore(folder).run(to: file)
+                let date = Date(timeIntervalSince1970: Double(time) / 1_000).formatted(.iso8601)
+                Standard.out("\(file) is the journal of \(date), as in \(name)\n")
             }
         }
     }

@@ -13,12 +13,25 @@ package struct JournalBackup: Sendable {
         let partial = try PartialFile(of: copy, suffix: ".backup")
         do {
             try file.vacuum(into: partial.path)
+        } catch {
+            partial.abandon()
+            throw JournalFileFault(error)
+        }
+        try FileMark.renew(in: partial)
+        try partial.finish()
+    }
+}
+
+extension FileMark {
+    /// Draws another mark for a copy. If the copy replaces the file, its mark shows that the old log
+    /// belongs to another file. The commit flushes the whole copy: SQLite does not flush what VACUUM
+    /// writes.
+    static func renew(in partial: PartialFile) throws(JournalFileFault) {
+        do {
             let other = try DatabaseQueue(path: partial.path)
-            // If the copy replaces the file, its mark shows that the old log belongs to another
-            // file. The commit flushes the whole copy: SQLite does not flush what VACUUM writes.
             try other.inDatabase { copy in
                 try copy.execute(sql: "PRAGMA synchronous = FULL")
-                _ = try FileMark.prepare(copy)
+                _ = try prepare(copy)
                 try FileMark().write(copy)
             }
             try other.close()
@@ -26,7 +39,6 @@ package struct JournalBackup: Sendable {
             partial.abandon()
             throw JournalFileFault(error)
         }
-        try partial.finish()
     }
 }
 

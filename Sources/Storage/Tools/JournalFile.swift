@@ -62,6 +62,18 @@ final class JournalFile {
         }
     }
 
+    /// Writes all pages as of one moment to a new file, which is not flushed. Other processes may
+    /// commit meanwhile.
+    func copyPages(into copy: String) throws(JournalFileFault) {
+        do {
+            let other = try DatabaseQueue(path: copy)
+            try queue.backup(to: other)
+            try other.close()
+        } catch {
+            throw JournalFileFault(error)
+        }
+    }
+
     /// Writes the contents as of one moment to a new or empty file. Other processes may commit
     /// meanwhile. Does not flush the file.
     func vacuum(into copy: String) throws {

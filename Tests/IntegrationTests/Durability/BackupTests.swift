@@ -44,6 +44,51 @@ struct BackupTests {
         }
     }
 
+    @Test func `a journal that was copied every moment is restored from the copies`() async throws {
+        let folder = TemporaryFolder()
+        try await withJournal { journal in
+            let first = try await journal.start()
+            let session = try await first.client().session("alerts")
+            try await session.alert("0")
+            let sent = folder.path + "/sent"
+            let copies = folder.path + "/copies"
+            try FileManager.default.createDirectory(
+                atPath: copies, withIntermediateDirectories: true)
+            let backup = try ServerProcess.launch(
+                .server,
+                [
+                    "journal", "backup", journal.path, copies, "--every", "100ms", "--then",
+                    // It fails once, and is run again without a further commit.
+                    "test -e \(sent).failed || { touch \(sent).failed; exit 1; }; "
+                        + "echo $REACTOR_COPY >>\(sent)",
+                ], environment: [:])
+            for turn in 1...3 {
+                try await backup.log.wait {
+                    $0.output.split(separator: "\n").count >= turn || $0.exit != nil
+                }
+                try await session.alert("\(turn)")
+            }
+            // The last copy begins after it.
+            kill(backup.pid, SIGTERM)
+            try await backup.log.wait { $0.exit != nil }
+            #expect(backup.log.present.exit == .code(0), "\(backup.log.present.errors)")
+            #expect(backup.log.present.errors.contains("--then failed"))
+            let names = try FileManager.default.contentsOfDirectory(atPath: copies).sorted()
+            #expect(names.first == "000001-000001.pages" && names.count >= 4)
+            #expect(
+                try String(contentsOfFile: sent, encoding: .utf8).contains(names[names.count - 1]))
+            let before = try await session.read()
+            try await first.murder()
+
+            let copy = try JournalFile(in: folder.path)
+            let restore = try await ServerProcess.run(
+                .server, ["journal", "restore", copies, copy.path])
+            #expect(restore.exit == .code(0), "\(restore.errors)")
+            #expect(restore.output.contains("as in \(names[names.count - 1])"))
+            #expect(try await session.on(try await copy.start()).read() == before)
+        }
+    }
+
     @Test func `a backup never replaces a file`() async throws {
         let folder = TemporaryFolder()
         try await withJournal { journal in

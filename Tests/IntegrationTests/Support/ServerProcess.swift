@@ -105,7 +105,7 @@ final class ServerProcess: Sendable {
         operationsAddress.flatMap { UInt16($0.split(separator: ":").last ?? "") } ?? 0
     }
 
-    private static func launch(
+    static func launch(
         _ program: Program, _ options: [String], environment: [String: String],
         prelude: String? = nil
     ) throws -> (pid: pid_t, log: ProcessLog) {
