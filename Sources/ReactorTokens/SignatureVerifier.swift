@@ -1,5 +1,6 @@
-// Design: only this file and `PublicKey.swift` use cryptography. A build without the package's trait
-// `Tokens` has no libcrypto, and no keys: each way to make a key throws an error that says so.
+// Design: only this file and `PublicKey.swift` use cryptography. A build without the package's
+// trait `Tokens` has no libcrypto, and no keys: each way to make a key throws an error that says
+// so.
 
 internal import ReactorHosting
 

@@ -23,9 +23,9 @@ package struct JournalBackup: Sendable {
 }
 
 extension FileMark {
-    /// Draws another mark for a copy. If the copy replaces the file, its mark shows that the old log
-    /// belongs to another file. The commit flushes the whole copy: SQLite does not flush what VACUUM
-    /// writes.
+    /// Draws another mark for a copy. If the copy replaces the file, its mark shows that the old
+    /// log belongs to another file. The commit flushes the whole copy: SQLite does not flush what
+    /// VACUUM writes.
     static func renew(in partial: PartialFile) throws(JournalFileFault) {
         do {
             let other = try DatabaseQueue(path: partial.path)

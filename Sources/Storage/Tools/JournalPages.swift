@@ -11,9 +11,9 @@ internal import GRDB
 /// Copies a journal into a folder again and again, each time only the pages that have changed
 /// (``PageChain``). A server may be using the journal.
 ///
-/// A chain ends when its later copies have as many bytes as its first one, and with this object. When
-/// the first copy of a chain is complete, all chains but this and the one before are removed. So the
-/// folder has at most six times the bytes of the journal.
+/// A chain ends when its later copies have as many bytes as its first one, and with this object.
+/// When the first copy of a chain is complete, all chains but this and the one before are
+/// removed. So the folder has at most six times the bytes of the journal.
 package final class JournalPages {
     package struct Copy: Sendable, Equatable {
         package var path: String

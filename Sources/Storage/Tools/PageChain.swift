@@ -4,8 +4,8 @@
     internal import Foundation
 #endif
 
-// A folder with chains of copies of a journal's file. The first copy of a chain has all pages of the
-// file. Each later one has the pages that differ from the copy before it.
+// A folder with chains of copies of a journal's file. The first copy of a chain has all pages of
+// the file. Each later one has the pages that differ from the copy before it.
 //
 //   000002-000001.pages    the first copy of the second chain
 //   000002-000002.pages
@@ -14,10 +14,10 @@
 //
 //   {"pages":1,"chain":2,"number":2,"pageSize":4096,"count":300,"time":1700000000000}
 //
-// `pages` is the version of this form, and `count` the number of pages that the file has then. For
-// each page that it has, the page's number, from 1, and its bytes follow; then the number 0, and 16
-// bytes: the sum of everything. Numbers have 8 bytes, the highest first. A sum continues that of the
-// copy before, so the copies of two chains cannot be mixed.
+// `pages` is the version of this form, and `count` the number of pages that the file has then.
+// For each page that it has, the page's number, from 1, and its bytes follow; then the number 0,
+// and 16 bytes: the sum of everything. Numbers have 8 bytes, the highest first. A sum continues
+// that of the copy before, so the copies of two chains cannot be mixed.
 struct PageChain {
     struct Name: Comparable {
         var chain: Int

@@ -77,7 +77,8 @@ final class PageFile {
     }
 }
 
-/// The sum of the words of 8 bytes that were added, in their order. It finds faults, and no forgery.
+/// The sum of the words of 8 bytes that were added, in their order. It finds faults, and no
+/// forgery.
 struct PageSum: Equatable {
     private var last: UInt64 = 0xCBF2_9CE4_8422_2325
     private var all: UInt64 = 0

@@ -13,7 +13,8 @@ struct NodeProcesses {
     ///   - options: In addition to those of a node.
     ///   - secret: The character of which its secret consists.
     ///   - leaseEnds: Whether the test waits until another node finds this one late or silent.
-    ///     Otherwise both take the fixtures longer than a test: a slow node would lose its sessions.
+    ///     Otherwise both take the fixtures longer than a test: a slow node would lose its
+    ///     sessions.
     func start(
         _ program: ServerProcess.Program = .server, _ options: [String] = [],
         environment: [String: String] = [:], secret: String = "s", leaseEnds: Bool = false
