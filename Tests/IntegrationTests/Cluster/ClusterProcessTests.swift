@@ -83,6 +83,37 @@ struct ClusterProcessTests: ProcessCluster {
         }
     }
 
+    @Test func `the first action creates its session once, whichever nodes are asked`()
+        async throws
+    {
+        try await withNodes { nodes in
+            var servers: [ServerProcess] = []
+            for _ in 0..<3 { servers.append(try await nodes.start()) }
+            for number in 0..<6 {
+                try await withThrowingTaskGroup { group in
+                    for (index, server) in servers.enumerated() {
+                        group.addTask {
+                            var request = Request.json(
+                                "POST", "/v1/sessions/s\(number)/actions?reactor=alerts",
+                                #"{"type":"alert","message":"a"}"#)
+                            request.fields.append(("Idempotency-Key", "\(index)"))
+                            while true {
+                                let response = try await server.client().send(request)
+                                if response.status == 200 { return }
+                                try #require(
+                                    [503, 504, 409].contains(response.status), "\(response.text)")
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let read = try await servers[0].client().get("/v1/sessions/s\(number)")
+                #expect(try read.json["version"]?.integer == 3)
+            }
+            for server in servers { try await server.murder() }
+        }
+    }
+
     @Test func `a killed owner loses nothing, and the next post is served`() async throws {
         try await withNodes { nodes in
             let owner = try await nodes.start()

@@ -57,19 +57,34 @@ extension WholeLife {
 
     /// Finds the session, or waits until it is loaded from the journal; then `act`.
     private func reach(
-        _ id: String, _ request: Request, _ act: @escaping (Session, UInt64) throws -> Void
+        _ id: String, _ request: Request, creates: Bool = false,
+        _ act: @escaping (Session, UInt64) throws -> Void
     ) {
         let token = rig.nextToken()
         requests[token] = request
         guard let name = SessionID(own: id) else { return blame("\(id) is no id") }
         meet(name, token) { [self] found in
             do {
+                let found = creates ? created(name, found, for: token) : found
                 if let session = session(found, for: token) { try act(session, token) }
             } catch {
                 said[token] = .refused
                 record(error, token)
             }
         }
+    }
+
+    /// Creates the session if there is none. The request that follows in the same commit replies.
+    private func created(
+        _ name: SessionID, _ found: SessionLookup, for token: UInt64
+    ) -> SessionLookup {
+        guard case .nothing = found, let registration = registration(for: name.text) else {
+            return found
+        }
+        begin(name, registration, ReaderToken.nobody)
+        guard case .session(let session) = rig.table.find(name) else { return .noRoom }
+        createdByActions += 1
+        return .session(session)
     }
 
     /// Finds a session now or later; the result is discarded if the connection is gone.
@@ -295,7 +310,7 @@ extension WholeLife {
         }
         // As the server does with large bodies.
         let isExamined = chance(1, in: 2)
-        reach(id, request) { [self] session, token in
+        reach(id, request, creates: chance(1, in: 2)) { [self] session, token in
             let bytes = Array(body.utf8)
             var post = ActionPost(
                 body: isExamined ? ActionBody(examining: bytes, hasKey: key) : ActionBody(bytes),

@@ -139,6 +139,8 @@ final class WholeLife {
     var expired = 0
     /// How often the tags of a session were compared with its state.
     var checkedTags = 0
+    /// Sessions that were created by the request with their first action.
+    var createdByActions = 0
     /// The sessions that other processes continued without updating the tags.
     var foreign: Set<String> = []
     /// Requests that their reactor has refused.

@@ -155,6 +155,10 @@ struct WholeLifeTests {
         #expect(try await Self.everything.value.checkedTags > 100)
     }
 
+    @Test func `actions create sessions in these lives`() async throws {
+        #expect(try await Self.everything.value.createdByActions > 100)
+    }
+
     private struct Everything {
         var done: Set<WholeLife.Operation> = []
         var uses: Set<ArchiveUse> = []
@@ -163,6 +167,7 @@ struct WholeLifeTests {
         var closed = 0
         var expired = 0
         var checkedTags = 0
+        var createdByActions = 0
     }
 
     /// 192 lives, and 128 with timers: the others hardly ever ask the archive for timers.
@@ -178,6 +183,7 @@ struct WholeLifeTests {
             all.closed += life.closedCount
             all.expired += life.expired
             all.checkedTags += life.checkedTags
+            all.createdByActions += life.createdByActions
         }
         return all
     }

@@ -32,7 +32,7 @@ enum CreateSession: ServiceEndpoint {
             let input = try registration.accepted(wanted)
             try loop.create(
                 loop.newSessionID(), registration, input: input, by: request.access,
-                for: connection.id)
+                on: connection)
         }
         return nil
     }
@@ -56,9 +56,10 @@ enum CreateSession: ServiceEndpoint {
                 source, origin.version, reactor: name, by: access, for: client, while: isWanted
             ) { exported in
                 peers.enqueue(on: home) { loop in
-                    loop.connection(id)?.respondLater { () throws(Problem) in
+                    guard let connection = loop.connection(id) else { return }
+                    connection.respondLater { () throws(Problem) in
                         try loop.resources.create(
-                            registration, from: exported, by: access, for: id)
+                            registration, from: exported, by: access, on: connection)
                         return nil
                     }
                 }
@@ -100,26 +101,32 @@ extension SessionTable {
 }
 
 extension LoopResources {
+    /// Called with a session that was created, before the commit. It replies to the request.
+    typealias AfterCreation = @Sendable (Session, HTTPConnection) throws(Problem) -> Void
+
     /// Creates a session, which then replies. If other nodes can create sessions of the same
     /// client, the journal counts those first.
     ///
     /// - Parameters:
     ///   - input: The input. The registration has checked it, or it is that of a fork's origin.
     ///   - saved: Nil to start with the reactor's initial state.
+    ///   - act: See ``AfterCreation``. Nil: the session replies to its creation.
     func create(
         _ id: SessionID, _ registration: Registration, input: [UInt8]?,
-        from saved: SavedSession? = nil,
-        by access: Access?, for connection: ConnectionID, charge: WorkCharge? = nil
+        from saved: SavedSession? = nil, by access: Access?, on connection: HTTPConnection,
+        charge: WorkCharge? = nil, then act: AfterCreation? = nil
     ) throws(Problem) {
         guard let owner = access?.subject?.text, let owners = service.owners, owners.isShared
         else {
             return try create(
-                id, registration, input, from: saved, by: access, besides: 0, connection, charge)
+                id, registration, input, from: saved, by: access, besides: 0, connection, charge,
+                act)
         }
-        let (peers, index) = (peers, index)
+        let (peers, index, connection) = (peers, index, connection.id)
         service.journal.countSessions(of: owner, upTo: owners.limit) { count in
             peers.enqueue(on: index) { loop in
-                loop.connection(connection)?.respondLater { () throws(Problem) in
+                guard let connection = loop.connection(connection) else { return }
+                connection.respondLater { () throws(Problem) in
                     let resources = loop.resources
                     guard case .notInMemory = resources.sessions.find(id) else {
                         throw .createdMeanwhile(id.text)
@@ -127,7 +134,8 @@ extension LoopResources {
                     guard resources.sessions.hasRoomForSession else { throw .noRoomForSession }
                     try resources.create(
                         id, registration, input, from: saved, by: access,
-                        besides: count.mapError(Problem.unreadable).get(), connection, charge)
+                        besides: count.mapError(Problem.unreadable).get(), connection, charge,
+                        act)
                     return nil
                 }
             }
@@ -138,7 +146,7 @@ extension LoopResources {
     private func create(
         _ id: SessionID, _ registration: Registration, _ input: [UInt8]?,
         from saved: SavedSession?, by access: Access?, besides committed: Int,
-        _ connection: ConnectionID, _ charge: WorkCharge?
+        _ connection: HTTPConnection, _ charge: WorkCharge?, _ act: AfterCreation?
     ) throws(Problem) {
         let owner = access?.subject
         if let owner, let owners = service.owners {
@@ -150,17 +158,18 @@ extension LoopResources {
         }
         do {
             try sessions.create(
-                id, registration, for: connection.token,
+                id, registration, for: act == nil ? connection.token : ReaderToken.nobody,
                 with: SessionCreation(owner: owner, input: input), from: saved, charge: charge)
         } catch {
             if let owner { service.owners?.remove(owner) }
             throw .quarantined(id.text, error)
         }
+        if let act, case .session(let session) = sessions.find(id) { try act(session, connection) }
     }
 
     fileprivate func create(
         _ registration: Registration, from exported: Result<SessionExport, Problem>,
-        by access: Access?, for connection: ConnectionID
+        by access: Access?, on connection: HTTPConnection
     ) throws(Problem) {
         let export = try exported.get()
         guard sessions.hasRoomForSession else { throw .noRoomForSession }
@@ -169,7 +178,7 @@ extension LoopResources {
             key: SessionKey(session: id.text, generation: ""), reactor: registration.name)
         saved.snapshot = export.snapshot.asOrigin
         try create(
-            id, registration, input: export.input, from: saved, by: access, for: connection,
+            id, registration, input: export.input, from: saved, by: access, on: connection,
             charge: export.charge)
     }
 }

@@ -4,18 +4,44 @@ internal import Sockets
 internal import Storage
 internal import Wire
 
-/// `POST /v1/sessions/{id}/actions`: one action or a batch.
+/// `POST /v1/sessions/{id}/actions`: one action or a batch. With `?reactor=name` the session is
+/// created first if there is none, in the same commit (ADR-0095).
 enum PostActions: SessionEndpoint {
     static let isForwarded = true
 
     static func respond(
         to request: Request, for target: SessionTarget, on connection: HTTPConnection
     ) throws(Problem) -> Response? {
-        let session = try target.session()
+        let wanted = request.head.query == nil ? nil : try request.queryItems().first("reactor")
+        let creates = if case .nothing = target.found { wanted != nil } else { false }
+        let present = creates ? nil : try target.session()
+        if let wanted, let present, present.registration.name != wanted {
+            throw .otherReactor(target.id.text, present.registration.name)
+        }
         try request.requireJSON()
         if request.examined == nil, request.body.count > LargeBodies.minimumBytes {
             return LargeBodies.examine(request, on: connection)
         }
+        if let present {
+            try post(request, to: present, on: connection)
+        } else if let wanted {
+            if let grants = request.access?.grants,
+                !grants.verbs.contains(.create) || !grants.permits(reactor: wanted)
+            {
+                throw .forbidden
+            }
+            try PutSession.create(
+                SessionBody(reactor: wanted), request, Self.self, for: target, on: connection
+            ) { session, connection throws(Problem) in
+                try post(request, to: session, on: connection)
+            }
+        }
+        return nil
+    }
+
+    private static func post(
+        _ request: Request, to session: Session, on connection: HTTPConnection
+    ) throws(Problem) {
         let body = request.examined ?? ActionBody(request.body)
         var waits = false
         if request.head.query != nil { waits = try readWait(request, session, connection) }
@@ -44,7 +70,6 @@ enum PostActions: SessionEndpoint {
             throw Problem(error, by: session.registration)
         }
         if waits { connection.rearm() }
-        return nil
     }
 
     /// `?wait=settled&timeout=10s`.

@@ -46,7 +46,7 @@ package final class Route: Sendable {
     package static let table: [Route] = numbered([
         Route(
             "POST", "/v1/sessions/{id}/actions", "postActions", .verb(.act), PostActions.self,
-            ["wait", "timeout"]),
+            ["wait", "timeout", "reactor"]),
         Route(
             "GET", "/v1/sessions/{id}/pulses", "streamPulses", .verb(.read), StreamPulses.self,
             events + ["pulse"]),

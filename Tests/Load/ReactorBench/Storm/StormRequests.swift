@@ -135,6 +135,9 @@ struct StormRequests {
         case .postActions:
             body = StormBodies.actions(of: Self.reactor(of: session), &random)
             query = waiting(&random)
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                query.append("reactor=\(Self.reactor(of: session))")
+            }
             addConditions(session, &fields, &random)
         case .putSession:
             body = StormBodies.session(Self.reactor(of: session), from: nil, &random)
