@@ -25,7 +25,10 @@ extension SessionTable: FeedUpstream {
 
     package func readersChanged(_ feed: Feed) { expiry.readersChanged(feed) }
 
-    package func presenceChanged(_ feed: Feed) { placement?.presenceChanged(feed) }
+    package func presenceChanged(_ feed: Feed) {
+        // Other nodes know a session's readers by its id, and it may have another feed by now.
+        if contains(feed) { placement?.presenceChanged(feed) }
+    }
 
     package func loadState(of feed: Feed) { placement?.loadState(of: feed) }
 

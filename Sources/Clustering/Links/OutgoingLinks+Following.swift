@@ -64,8 +64,10 @@ extension OutgoingLinks {
         delegate?.received(CommittedRecords(records), of: session, from: link.far.node)
     }
 
+    /// Accepted whatever database the other node believes: a set is of no history, and the other
+    /// node does not send it again.
     func received(_ stream: UInt32, _ presence: LinkPresence, on link: OutgoingConnection) {
-        guard let session = session(on: stream, of: link) else { return }
+        guard let session = link.followed[stream] else { return }
         delegate?.presenceArrived(PresentReaders(presence), of: session, from: .owner)
     }
 

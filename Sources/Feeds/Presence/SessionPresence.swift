@@ -209,5 +209,7 @@ extension Feed {
         guard let session = earlier.presence else { return }
         session.feed = self
         (presence, earlier.presence) = (session, nil)
+        // The earlier generation's stream to the owner has ended.
+        session.set(nil, from: .owner)
     }
 }

@@ -2,6 +2,7 @@ import Cluster
 import Feeds
 import Sessions
 import Sockets
+import Storage
 import Testing
 import Wire
 
@@ -43,6 +44,19 @@ struct OpenLinkTests {
         }
         #expect(before == [], "of a history that may have ended")
         #expect(after == ["a"])
+    }
+
+    // Else the set would be lost: the other node sends it only once.
+    @Test func `readers that arrive while the nodes do not agree are known`() async throws {
+        let present = try await OpenLink.run { rig in
+            rig.ping(Self.own)
+            rig.ping(Self.other)
+            rig.follow("a")
+            rig.sendReaders(LinkPresence(names: ["ada"], count: 1, others: 2))
+            rig.ping(Self.own)
+            return rig.present
+        }
+        #expect(present == [PresentReaders([ExactText("ada")], others: 2)])
     }
 
     // Else a state of half the budget is refused here and served at its owner.
@@ -102,6 +116,7 @@ private final class OpenLink: LinkLoop {
     private var requests: [UInt32] = []
     private(set) var hinted: [String] = []
     private(set) var ended: [String] = []
+    private(set) var present: [PresentReaders?] = []
     private(set) var usedInPart = 0
     private(set) var usedAtAnswer: Int?
 
@@ -151,13 +166,18 @@ private final class OpenLink: LinkLoop {
         far.send(
             LinkPing(
                 journal: database.journal, era: database.era, timeline: database.timeline,
-                branch: database.branch, features: .hints))
+                branch: database.branch, features: [.hints, .records, .presence]))
         deliver()
     }
 
     func sendHints(_ hint: LinkHint) {
         for stream in far.followed { far.hint(stream, hint) }
         far.writeHints()
+        deliver()
+    }
+
+    func sendReaders(_ readers: LinkPresence) {
+        for stream in far.followed { _ = far.send(readers, on: stream) }
         deliver()
     }
 
@@ -196,5 +216,10 @@ private final class OpenLink: LinkLoop {
 
     func forwarded(_ forward: ForwardedRequest, _ answer: LinkAnswer) { usedAtAnswer = work.used }
     func hinted(_ session: SessionID, at end: CommittedEnd) { hinted.append(session.text) }
+    func presenceArrived(
+        _ present: PresentReaders?, of session: SessionID, from part: PresencePart
+    ) {
+        self.present.append(present)
+    }
     func hintsEnded(of sessions: [SessionID]) { ended += sessions.map(\.text) }
 }

@@ -230,6 +230,44 @@ struct ClusterPresenceTests: FollowedStreams {
         #expect(seen(rigs, bob, at: 1) == all)
     }
 
+    // The feed was still in memory at the end of the grace, and sent its set: nobody.
+    @Test func `a reader that returns is seen after the grace of its earlier stream`() throws {
+        let (rigs, links, _) = try linked(2)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        let earlier = try join(rigs, links, as: "bob", at: 1)
+        for _ in 0..<2 { pass(rigs, links) }
+        // A read of the journal, for example, has it until it ends.
+        let feed = try #require(SessionID("s").flatMap { rigs[1].table.asleep($0) })
+        rigs[1].output.disconnect(earlier)
+        pass(rigs, links)
+        let bob = try join(rigs, links, as: "bob", at: 1)
+        for _ in 0..<12 { pass(rigs, links) }
+        try #require(rigs[1].table.asleep(feed.id) !== feed)
+        let all = #"{"present":["ada","bob"],"others":0}"#
+        #expect(seen(rigs, ada, at: 0) == all)
+        #expect(seen(rigs, bob, at: 1) == all)
+    }
+
+    // Their node remembered that it had sent them to the owner of the earlier generation.
+    @Test func `readers that stay when a session is created again are seen by its owner`() throws {
+        let (rigs, links, session) = try linked(2)
+        let bob = try join(rigs, links, as: "bob", at: 1)
+        for _ in 0..<2 { pass(rigs, links) }
+        _ = rigs[0].end(session)
+        rigs.settle()
+        _ = try rigs[0].create("s", .ledger())
+        rigs.settle()
+        // The journal answers before the message of the owner arrives.
+        rigs[1].clock.uptime += 1_000
+        rigs.look(at: 1)
+        deliver(links, rigs)
+        let ada = try join(rigs, links, as: "ada", at: 0)
+        for _ in 0..<3 { pass(rigs, links) }
+        let all = #"{"present":["ada","bob"],"others":0}"#
+        #expect(seen(rigs, ada, at: 0) == all)
+        #expect(seen(rigs, bob, at: 1) == all)
+    }
+
     @Test func `above 100 names at a node, the counts are added`() throws {
         let (rigs, links, _) = try linked(2)
         let ada = try join(rigs, links, as: "ada", at: 0)
