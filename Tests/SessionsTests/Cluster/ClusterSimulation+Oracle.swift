@@ -10,7 +10,10 @@ extension ClusterSimulation {
         let records = cluster.journal.kept.filter { $0.session == id }
         guard let first = records.first else { return violations.append("\(id) is lost") }
         let truth = try Truth(cluster.journal.all, of: first.key)
-        if !truth.isGapless { violations.append("the history of \(id) has a gap or forks") }
+        // No node can load such a history.
+        guard truth.isGapless else {
+            return violations.append("the history of \(id) has a gap or forks")
+        }
         var versions: [Int: [UInt64]] = [:]
         for record in records where record.kind == .mutation {
             if let mark = Self.mark(of: record) {
@@ -113,6 +116,7 @@ extension ClusterSimulation {
         tally.closed += crowd.closed
         tally.spared += crowd.spared
         countParts(&tally)
+        tally.presenceElsewhere += presenceElsewhere
         tally.timersFired += timersFired
         tally.firingNodes += firingNodes
         if firingNodes > 1 { tally.livesOfSeveralNodes += 1 }

@@ -44,6 +44,8 @@ extension ClusterSimulation {
         var firingNodes = 0
         /// Lives in which more than one node has fired some.
         var livesOfSeveralNodes = 0
+        /// Readers that have seen names of readers at other nodes.
+        var presenceElsewhere = 0
         var calls: Set<ArchiveCall> = []
     }
 }

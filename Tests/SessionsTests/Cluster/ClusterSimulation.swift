@@ -84,6 +84,8 @@ final class ClusterSimulation {
     var crowd = CrowdCounts()
     var topics = TopicLife()
     var parts = PartLife()
+    /// The readers whose last set had names of other nodes, of those that a life ends with.
+    var presenceElsewhere = 0
 
     static func run(
         seed: UInt64, _ fault: ScriptedFault? = nil, hasFence: Bool = true
@@ -127,9 +129,12 @@ final class ClusterSimulation {
         let selections: [Selection] = [
             .allPulses, .allStates, .everything, .log, try .part("/a"), try .part("/touched"),
         ]
-        for id in sessions.compactMap({ SessionID($0) }) {
-            for _ in 0..<2 {
-                readers.append(WanderingReader(id, selections[number(0..<selections.count)]))
+        for (index, id) in sessions.enumerated() {
+            guard let name = SessionID(id) else { continue }
+            let turn = index + Int(seed % 6)
+            for part in Self.parts(of: id, turn, isCrowd: sessions.count > 2) {
+                let selection = selections[number(0..<selections.count)]
+                readers.append(WanderingReader(name, selection, part))
             }
         }
     }
@@ -432,6 +437,7 @@ final class ClusterSimulation {
         for id in sessions { try finish(id) }
         if !cluster.hasFence { finishTopics() }
         finishStreams()
+        finishPresence()
         for id in sessions { try check(id) }
         checkTopics()
         finishParts()

@@ -89,6 +89,7 @@ struct ClusterSimulationTests {
         #expect(met.partsApplied > 200)
         #expect(met.partsUnknown > 20)
         #expect(met.partsRefused > 20)
+        #expect(met.presenceElsewhere > 200)
         #expect(met.calls.isSuperset(of: [.load, .records, .snapshot, .stateVersion]))
     }
 }

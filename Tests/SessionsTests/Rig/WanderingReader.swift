@@ -35,6 +35,11 @@ final class WanderingReader {
 
     func isConnected(to rig: Rig) -> Bool { isConnected && connections.last?.rig === rig }
 
+    /// Whether both are, or were last, connected to the same node.
+    func isBeside(_ other: WanderingReader) -> Bool {
+        connections.last?.rig === other.connections.last?.rig
+    }
+
     /// The number of blocks that it has got.
     var heard: Int {
         connections.reduce(0) {
