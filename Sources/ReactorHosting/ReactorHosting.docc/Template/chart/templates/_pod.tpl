@@ -122,12 +122,14 @@ spec:
         {{- end }}
         {{- if $isCluster }}
         - {name: cluster, mountPath: /run/secrets/cluster, readOnly: true}
+        - {name: postgres, mountPath: /run/secrets/postgres, readOnly: true}
         {{- end }}
   {{- if or $isCluster (eq .Values.auth "jwt") }}
   volumes:
     {{- if $isCluster }}
     - {name: data, emptyDir: {}}
     - {name: cluster, secret: {secretName: {{ .Values.cluster.secret.name }}, defaultMode: 0440}}
+    - {name: postgres, secret: {secretName: {{ .Values.postgres.secret.name }}, defaultMode: 0440}}
     {{- end }}
     {{- if eq .Values.auth "jwt" }}
     - {name: tokens, secret: {secretName: {{ .Values.tokens.secret.name }}, defaultMode: 0440}}
