@@ -47,7 +47,7 @@ struct SettingsFile: Sendable {
         return nil
     }
 
-    private static func isBlank(_ character: Character) -> Bool { " \t\r".contains(character) }
+    static func isBlank(_ character: Character) -> Bool { " \t\r".contains(character) }
 
     static func read(_ path: String) throws(ConfigurationFailure) -> SettingsFile {
         SettingsFile(

@@ -83,7 +83,8 @@ struct ConfigCommand: ParsableCommand {
         /// Settings that differ from the defaults, each after the sentence that says when to change
         /// it. The others are comments, so that a later release can use its own defaults.
         ///
-        /// The file has everything except secrets: a line with `***` would be a wrong value.
+        /// The file has everything except values that no line can have, and secrets: a line with
+        /// `***` would be a wrong value.
         private static func file(_ values: [SettingValue]) -> String {
             values.filter { $0.setting.name != "config" }.map { value in
                 let name = value.setting.name
@@ -91,6 +92,9 @@ struct ConfigCommand: ParsableCommand {
                 guard let text = value.shownText else { return "\(change)# \(name) = none\n" }
                 guard value.isShownWhole else {
                     return "\(change)# \(name) = \(text) (it has a secret: write it yourself)\n"
+                }
+                guard text.trimmed(while: SettingsFile.isBlank) == text else {
+                    return "\(change)# \(name) = \(text) (no line can have it: use --\(name))\n"
                 }
                 return "\(change)\(value.source == .standard ? "# " : "")\(name) = \(text)\n"
             }.joined()

@@ -81,6 +81,7 @@ struct StartCheckTests {
         let options = [
             "--retry", "3s", "--allow-host", "a,b", "--wake-on-demand", "--trusted-proxies",
             "10.0.0.0/8,unix", "--keep-bytes", "7", "--journal", "file:/x y/j.sqlite",
+            "--jwt-issuer", "# = a",
         ]
         let shown = try await ServerProcess.run(
             .server, ["config", "show", "--format", "file"] + options)
@@ -94,11 +95,19 @@ struct StartCheckTests {
             environment: unset)
         #expect(again.exit == .code(0), "\(again.errors)")
         #expect(again.output == shown.output)
+        let check = try await ServerProcess.run(
+            .server, ["config", "check", "--config", path], environment: unset)
+        #expect(check.exit == .code(0), "\(check.errors)")
         #expect(shown.output.contains("\nretry = 3s\n"))
         #expect(shown.output.contains("\n# heartbeat = 15s\n"))
         #expect(
             shown.output.contains(
                 "\n# Change it when another program has this port.\n# port = 8080\n"))
+        let odd = try await ServerProcess.run(
+            .server, ["config", "show", "--format", "file", "--jwt-issuer", " a "])
+        #expect(
+            odd.output.contains(
+                "\n# jwt-issuer =  a  (no line can have it: use --jwt-issuer)\n"))
         let secret = try await ServerProcess.run(
             .server,
             ["config", "show", "--format", "file", "--journal", "postgres://u:geheim@h/d"])
