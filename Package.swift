@@ -327,7 +327,7 @@ let package = Package(
         .testTarget(
             name: "ReactorMetricsTests",
             dependencies: [
-                "ReactorMetrics", "ReactorHosting", "Sockets",
+                "ReactorMetrics", "ReactorHosting", "Sockets", "Wire",
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),

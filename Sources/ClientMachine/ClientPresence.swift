@@ -1,3 +1,5 @@
+internal import Wire
+
 /// Whether a client is present in the sessions that it follows, and sees who else is.
 package enum ClientPresence: Hashable, Sendable {
     case off
@@ -10,7 +12,7 @@ package enum ClientPresence: Hashable, Sendable {
         switch self {
         case .off: []
         case .watching: ["presence=on"]
-        case .named(let name): ["presence=on", "as=" + QueryText.encoded(name)]
+        case .named(let name): ["presence=on", "as=" + PercentEncoding.encoded(name)]
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import Wire
+
 /// The events that the readers of a session want (C2).
 package struct Demand: Sendable, Hashable {
     package enum Pulses: Sendable, Hashable {
@@ -37,7 +39,7 @@ package struct Demand: Sendable, Hashable {
         if states { kinds.append("states") }
         var items = ["only=" + kinds.joined(separator: ",")]
         if case .named(let names) = pulses {
-            items += names.sorted().map { "pulse=" + QueryText.encoded($0) }
+            items += names.sorted().map { "pulse=" + PercentEncoding.encoded($0) }
         }
         return items
     }

@@ -76,16 +76,12 @@ struct SocketAddress {
     }
 
     /// The address that is tried first.
-    ///
-    /// - Parameter operation: That of a failure.
-    static func first(
-        of address: ListenAddress, for operation: String = "bind"
-    ) throws(SystemFailure) -> SocketAddress {
+    static func first(of address: ListenAddress) throws(SystemFailure) -> SocketAddress {
         switch address {
-        case .unix(let path, _): return try unix(path, for: operation)
+        case .unix(let path, _): return try unix(path)
         case .tcp(let host, let port):
             if let first = try all(host: host, port: port).first { return first }
-            throw SystemFailure(operation: operation, code: EADDRNOTAVAIL, detail: "\(address)")
+            throw SystemFailure(operation: "bind", code: EADDRNOTAVAIL, detail: "\(address)")
         }
     }
 

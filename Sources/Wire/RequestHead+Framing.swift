@@ -4,7 +4,7 @@ extension RequestHead {
     /// Checks a complete head and derives its properties.
     mutating func conclude(limits: RequestLimits) throws(RequestRefusal) {
         try checkHost()
-        body = try bodyLength()
+        body = try fields.bodyLength(minorVersion: minorVersion, in: bytes.span)
         if case .sized(let length) = body, length > limits.bodyBytes {
             throw .bodyTooLarge(limit: limits.bodyBytes)
         }
@@ -39,29 +39,6 @@ extension RequestHead {
         Authority.isAddress(host, in: bytes.span)
     }
 
-    /// RFC 9112 §6.3 for requests; every ambiguous message is refused.
-    private func bodyLength() throws(RequestRefusal) -> BodyLength {
-        if fields.contains(.transferEncoding) {
-            // RFC 9112 §6.3 rule 3: having both may be an attempt at request smuggling.
-            if fields.contains(.contentLength) { throw .transferEncodingWithContentLength }
-            // RFC 9112 §6.1: such a message must be treated as if its framing were faulty.
-            if minorVersion == 0 { throw .transferEncodingInOldVersion }
-            try fields.requireChunked(in: bytes.span)
-            return .chunked
-        }
-        guard fields.contains(.contentLength) else { return .none }
-        var length: Int?
-        for entry in fields.entries where entry.known == .contentLength {
-            // RFC 9110 §8.6 allows merging equal values; no correct client sends them, so: refused.
-            if length != nil { throw .repeatedContentLength }
-            guard let value = bytes.span.decimal(in: entry.value) else {
-                throw .malformedContentLength
-            }
-            length = value
-        }
-        return .sized(length ?? 0)
-    }
-
     /// RFC 9110 §10.1.1: 417 for an unknown expectation; ignored for HTTP/1.0, which has no 100.
     private func readExpectation() throws(RequestRefusal) -> Bool {
         for value in values(of: .expect) {
@@ -78,6 +55,33 @@ extension RequestHead {
         let span = bytes.span
         if fields.lists(.connection, "close", in: span) { return false }
         return minorVersion >= 1 || fields.lists(.connection, "keep-alive", in: span)
+    }
+}
+
+extension FieldTable {
+    /// RFC 9112 §6.3; every ambiguous message is refused.
+    func bodyLength(
+        minorVersion: Int, in bytes: Span<UInt8>
+    ) throws(RequestRefusal) -> BodyLength {
+        if contains(.transferEncoding) {
+            // RFC 9112 §6.3 rule 3: having both may be an attempt at request smuggling.
+            if contains(.contentLength) { throw .transferEncodingWithContentLength }
+            // RFC 9112 §6.1: such a message must be treated as if its framing were faulty.
+            if minorVersion == 0 { throw .transferEncodingInOldVersion }
+            try requireChunked(in: bytes)
+            return .chunked
+        }
+        guard contains(.contentLength) else { return .none }
+        var length: Int?
+        for entry in entries where entry.known == .contentLength {
+            // RFC 9110 §8.6 allows merging equal values; no correct client sends them, so: refused.
+            if length != nil { throw .repeatedContentLength }
+            guard let value = bytes.decimal(in: entry.value) else {
+                throw .malformedContentLength
+            }
+            length = value
+        }
+        return .sized(length ?? 0)
     }
 }
 

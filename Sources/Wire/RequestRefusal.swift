@@ -1,4 +1,4 @@
-/// The reason why a request is not served: always the peer's fault.
+/// The reason why a request is not served, or a response not read: always the peer's fault.
 ///
 /// After a refusal of the head or the body, the start of the next request is unknown: respond with
 /// `status`, then close.
@@ -24,6 +24,10 @@ extension RequestRefusal {
     package static let malformedRequestLine = RequestRefusal(
         400, "malformed_request_line", "RFC 9112 §3",
         "The request line is not a method, a target and a version, separated by single spaces.")
+    /// Of a response.
+    static let malformedStatusLine = RequestRefusal(
+        400, "malformed_status_line", "RFC 9112 §4",
+        "The first line is not a version, a status and a reason.")
     package static let connectNotImplemented = RequestRefusal(
         501, "connect_not_implemented", "RFC 9110 §9.3.6",
         "The method CONNECT is not implemented: this server is not a proxy.")
@@ -94,7 +98,7 @@ extension RequestRefusal {
     package static func headTooLarge(limit: Int) -> RequestRefusal {
         RequestRefusal(
             431, "head_too_large", "RFC 6585 §5",
-            "The request's head is larger than \(limit) bytes.")
+            "The head is larger than \(limit) bytes.")
     }
 
     package static func tooManyFields(limit: Int) -> RequestRefusal {
@@ -171,7 +175,7 @@ extension RequestRefusal {
     package static func bodyTooLarge(limit: Int) -> RequestRefusal {
         RequestRefusal(
             413, "body_too_large", "RFC 9110 §15.5.14",
-            "The request's body is larger than \(limit) bytes.")
+            "The body is larger than \(limit) bytes.")
     }
 
     package static func chunkExtensionsTooLarge(limit: Int) -> RequestRefusal {

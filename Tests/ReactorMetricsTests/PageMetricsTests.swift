@@ -1,8 +1,9 @@
 import Metrics
-import ReactorHosting
 import Sockets
 import Testing
+import Wire
 
+@testable import ReactorHosting
 @testable import ReactorMetrics
 
 @Suite("PageMetrics — swift-metrics on the server's page", .timeLimit(.minutes(60)))
@@ -209,9 +210,12 @@ struct PageMetricsTests {
         }
         let address = try #require(await addresses.first { _ in true })
         let port = try #require(UInt16(address.split(separator: ":").last ?? ""))
-        let answer = try PlainRequest.get(
-            "/metrics", at: .tcp(host: "127.0.0.1", port: port), timeout: .seconds(60))
-        #expect(answer.hasPrefix("HTTP/1.1 200"))
+        var request = PlainRequest("/metrics")
+        request.fields = [("Host", "localhost")]
+        var exchange = try HTTPExchange(
+            request, at: .tcp(host: "127.0.0.1", port: port), timeout: .seconds(60))
+        #expect(exchange.head.status == 200)
+        let answer = String(decoding: try exchange.body(), as: UTF8.self)
         #expect(answer.contains("\n# TYPE orders_total counter\norders_total 3\n"))
         #expect(answer.contains("\nreactor_requests_total "))
         running.cancel()

@@ -1,4 +1,5 @@
 internal import ClientMachine
+internal import Wire
 
 /// Pages of a server's sessions, in the order of their ids, each read when it is asked for.
 public struct SessionPages: AsyncSequence, Sendable {
@@ -39,9 +40,9 @@ public struct SessionPages: AsyncSequence, Sendable {
 
     fileprivate func target(after: String?) -> String {
         var items: [String] = []
-        if !prefix.isEmpty { items.append("prefix=" + QueryText.encoded(prefix)) }
-        if let reactor { items.append("reactor=" + QueryText.encoded(reactor)) }
-        if let after { items.append("after=" + QueryText.encoded(after)) }
+        if !prefix.isEmpty { items.append("prefix=" + PercentEncoding.encoded(prefix)) }
+        if let reactor { items.append("reactor=" + PercentEncoding.encoded(reactor)) }
+        if let after { items.append("after=" + PercentEncoding.encoded(after)) }
         return "/v1/sessions" + (items.isEmpty ? "" : "?" + items.joined(separator: "&"))
     }
 }

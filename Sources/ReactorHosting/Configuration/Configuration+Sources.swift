@@ -46,7 +46,8 @@ extension Configuration {
     /// service as its value. No error: some platforms set such variables in every container.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         var known = Set(
-            (Setting.table + RemovedSetting.table.map(\.setting)).map(\.environmentName))
+            (Setting.table + RemovedSetting.table.map(\.setting)).map(\.environmentName)
+                + SessionCommand.variables)
         if SettingConstants.areAdjustable { known.insert(SettingConstants.variable) }
         return environment.keys.filter { $0.hasPrefix("REACTOR_") }.sorted().compactMap { name in
             if let text = environment[name], SettingSources.isServiceLink(text) {

@@ -54,7 +54,8 @@ extension HostedFailure {
 
     /// - Parameter answer: An answer that is not a success.
     init(_ answer: LinkAnswer) {
-        self.init(Int(answer.status), answer.code, ProblemReading(answer)?.detail ?? answer.code)
+        self.init(
+            Int(answer.status), answer.code, ProblemReading(answer.body)?.detail ?? answer.code)
     }
 
     private init(_ status: Int, _ code: String, _ detail: String) {
@@ -78,18 +79,22 @@ extension HostedFailure {
 
 /// The parts of a problem's document that the program needs.
 struct ProblemReading: Decodable {
+    let status: Int
+    let code: String
     let detail: String
     /// The refusal of the reactor, if it has refused the action.
     let refusal: Reason?
+    /// The part of the body that is at fault, if there is one.
+    let pointer: String?
 
     struct Reason: Decodable {
         let code: String
     }
 
-    /// Nil if the answer has no such document.
-    init?(_ answer: LinkAnswer) {
+    /// Nil if the body of a response is no such document.
+    init?(_ body: [UInt8]) {
         do {
-            self = try JSON.decode(Self.self, from: answer.body)
+            self = try JSON.decode(Self.self, from: body)
         } catch {
             return nil
         }

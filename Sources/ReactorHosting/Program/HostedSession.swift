@@ -56,7 +56,7 @@ where R.Action: Codable, R.State: Codable, R.Activity: Codable {
             ProgramRequest(
                 "POST", "/v1/sessions/\(id)/actions", PostActions.self, for: sessionID,
                 by: try access(subject), key: key, body: try server.encode(action)))
-        if answer.code == "action_refused", let problem = ProblemReading(answer),
+        if answer.code == "action_refused", let problem = ProblemReading(answer.body),
             let reason = problem.refusal
         {
             return SendResult(

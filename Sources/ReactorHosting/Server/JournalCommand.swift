@@ -125,7 +125,7 @@ struct JournalCommand: ParsableCommand {
         func run() throws {
             try JournalCommand.reportFaults(of: file) {
                 let writer = JournalTextWriter { lines in
-                    guard Standard.out(lines) else {
+                    guard Standard.put(lines) == 0 else {
                         Standard.error("error: cannot write to standard output\n")
                         throw ExitCode(1)
                     }

@@ -20,8 +20,15 @@ enum Standard {
         for number in [SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM] { signal(number, SIG_IGN) }
     }
 
-    /// For output that is useless unless it is complete: returns false if it could not be written.
-    static func out(_ bytes: [UInt8]) -> Bool { send(bytes, to: 1) }
+    /// For output that is useless unless it is complete: returns `errno` if it could not be
+    /// written, otherwise 0.
+    static func put(_ bytes: [UInt8]) -> Int32 { send(bytes, to: 1) }
+
+    /// Whether the reader of standard output, a pipe, is gone.
+    static var hasLostReader: Bool {
+        var entry = pollfd(fd: 1, events: 0, revents: 0)
+        return unsafe poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLERR) != 0
+    }
 
     /// Reads standard input by lines, without their ends.
     ///
@@ -51,7 +58,7 @@ enum Standard {
         if !line.isEmpty { try end() }
     }
 
-    private static func send(_ all: [UInt8], to descriptor: Int32) -> Bool {
+    private static func send(_ all: [UInt8], to descriptor: Int32) -> Int32 {
         var bytes = all[...]
         while !bytes.isEmpty {
             let written = unsafe bytes.withUnsafeBytes {
@@ -59,10 +66,10 @@ enum Standard {
             }
             if written < 0, errno == EINTR { continue }
             if written < 0, errno == EAGAIN, waitForRoom(descriptor) { continue }
-            guard written > 0 else { return false }
+            guard written > 0 else { return errno }
             bytes = bytes.dropFirst(written)
         }
-        return true
+        return 0
     }
 
     /// A stream is shared with other processes, and any of them may have made it non-blocking

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Logging
 internal import Sockets
 internal import Storage
+internal import Wire
 
 #if canImport(Glibc)
     internal import Glibc
@@ -141,7 +142,9 @@ struct ServerCommand: ParsableCommand {
             Bytes and numbers are whole; times are such as 500ms, 15s, 10m, 1h.
             """,
         version: "reactor-server \(ReactorServer.version)",
-        subcommands: [HealthCheckCommand.self, ConfigCommand.self, JournalCommand.self])
+        subcommands: [
+            HealthCheckCommand.self, ConfigCommand.self, JournalCommand.self, SessionCommand.self,
+        ])
 
     @OptionGroup var arguments: ServerArguments
 
@@ -273,10 +276,12 @@ struct HealthCheckCommand: ParsableCommand {
         do {
             let configuration = try Configuration(
                 typed: arguments.typed, environment: ProcessEnvironment.variables)
-            let answer = try PlainRequest.get(
-                "/readyz", at: configuration.probeAddress, timeout: .seconds(3))
-            guard answer.hasPrefix("HTTP/1.1 200") else {
-                Standard.error("not ready: \(answer.prefix { $0 != "\r\n" })\n")
+            var request = PlainRequest("/readyz")
+            request.fields = [("Host", "localhost")]
+            let exchange = try HTTPExchange(
+                request, at: configuration.probeAddress, timeout: .seconds(3))
+            guard exchange.head.status == 200 else {
+                Standard.error("not ready: the status is \(exchange.head.status)\n")
                 return 1
             }
             return 0

@@ -56,11 +56,18 @@ final class ServerProcess: Sendable {
         _ program: Program = .server, _ options: [String], environment: [String: String] = [:],
         prelude: String? = nil
     ) async throws -> ProcessLog.Present {
+        let process = try begin(program, options, environment: environment, prelude: prelude)
+        _ = try await process.exit()
+        return process.log.present
+    }
+
+    /// Runs the program as a command, without an address.
+    static func begin(
+        _ program: Program = .server, _ options: [String], environment: [String: String] = [:],
+        prelude: String? = nil
+    ) throws -> ServerProcess {
         let process = try launch(program, options, environment: environment, prelude: prelude)
-        // Retained, so that a cancelled test leaves no process behind.
-        let owner = ServerProcess(process.pid, process.log, "")
-        try await owner.log.wait { $0.exit != nil }
-        return owner.log.present
+        return ServerProcess(process.pid, process.log, "")
     }
 
     private init(
