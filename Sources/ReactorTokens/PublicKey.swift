@@ -24,6 +24,18 @@
                 return nil
             }
             unsafe raw = key
+            guard hasUsualPoint else { return nil }
+        }
+
+        /// Not the point at infinity, for which anybody can sign.
+        private var hasUsualPoint: Bool {
+            guard `is`("EC") else { return true }
+            let context = unsafe EVP_PKEY_CTX_new(raw, nil)
+            defer {
+                unsafe EVP_PKEY_CTX_free(context)
+                ERR_clear_error()
+            }
+            return unsafe EVP_PKEY_public_check(context) == 1
         }
 
         deinit { unsafe EVP_PKEY_free(raw) }
@@ -75,18 +87,19 @@
         static func block(of text: String) -> (name: String, bytes: [UInt8])? {
             var (name, header): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
             var (data, count): (UnsafeMutablePointer<UInt8>?, Int) = (nil, 0)
-            defer {
-                unsafe CRYPTO_free(name, nil, 0)
-                unsafe CRYPTO_free(header, nil, 0)
-                unsafe CRYPTO_free(data, nil, 0)
-                ERR_clear_error()
-            }
+            defer { ERR_clear_error() }
             let isRead = unsafe Array(text.utf8).withUnsafeBufferPointer { text in
                 let source = unsafe BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count))
                 defer { unsafe BIO_free(source) }
                 return unsafe PEM_read_bio(source, &name, &header, &data, &count) == 1
             }
+            // After a failure libcrypto has freed them itself; some versions leave the pointers.
             guard isRead, let name = unsafe name, let data = unsafe data else { return nil }
+            defer {
+                unsafe CRYPTO_free(name, nil, 0)
+                unsafe CRYPTO_free(header, nil, 0)
+                unsafe CRYPTO_free(data, nil, 0)
+            }
             let bytes = unsafe UnsafeBufferPointer(start: data, count: count)
             return (unsafe String(cString: name), unsafe Array(bytes))
         }

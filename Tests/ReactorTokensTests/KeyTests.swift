@@ -154,6 +154,11 @@ struct KeyTests {
             (mint.p256PEM + "\n" + mint.edPEM, "one block"),
             ("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n", "one block"),
             ("-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n", "not a public key"),
+            // P-256, and its point at infinity.
+            (
+                "-----BEGIN PUBLIC KEY-----\nMBkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDAgAA\n"
+                    + "-----END PUBLIC KEY-----\n", "not a public key"
+            ),
         ] {
             do throws(TokenKeyFailure) {
                 _ = try TokenKey.pem(text)
