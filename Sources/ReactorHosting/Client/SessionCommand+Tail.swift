@@ -32,9 +32,9 @@ extension SessionCommand {
             /// Attempts since the last event.
             var attempts = 0
 
-            /// The server's time, doubled with each attempt; at most 30 s.
+            /// The server's time, doubled with each attempt; at least 100 ms, and at most 30 s.
             var pauseMilliseconds: Int {
-                min(30_000, min(max(retryMilliseconds, 0), 30_000) << min(attempts, 5))
+                min(30_000, min(max(retryMilliseconds, 100), 30_000) << min(attempts, 5))
             }
         }
 
@@ -101,6 +101,7 @@ extension SessionCommand {
                 }
                 for event in events {
                     try print(event)
+                    if !event.lastEventID.isEmpty { progress.lastEventID = event.lastEventID }
                     if event.name == "end" { return true }
                     progress.attempts = 0
                 }

@@ -156,9 +156,9 @@ extension SessionCommand {
                 do throws(ExchangeFailure) {
                     response = try post(request, to: server)
                 } catch {
-                    if error.exitStatus == 69 {
-                        CommandOutput.report("to send it again, use --key \(key)")
-                    }
+                    // Otherwise it may have been carried out.
+                    if case .refused(let problem, _) = error, problem.status < 500 { throw error }
+                    CommandOutput.report("to send it again, use --key \(key)")
                     throw error
                 }
                 try CommandOutput.line(response)

@@ -107,7 +107,11 @@ struct SessionServer {
             }
             try act(page, elements)
             rest -= elements.count
-            after = page.member("next") == nil ? nil : page.text("next")
+            let next = page.member("next") == nil ? nil : page.text("next")
+            guard next == nil || next != after else {
+                throw ExchangeFailure.unusable("the page after \(after ?? "") is that page again")
+            }
+            after = next
         } while after != nil && rest > 0
         return after != nil
     }
