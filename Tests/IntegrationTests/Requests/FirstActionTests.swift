@@ -71,6 +71,11 @@ struct FirstActionTests {
             _ = try await client.delete("/v1/sessions/b")
             let ended = try await post(client, "b", "passing", add)
             #expect(try ended.status == 410 && ended.json["code"] == "session_ended")
+            for (name, value) in [("If-Match", "*"), ("Idempotency-Key", "a b")] {
+                let refused = try await post(client, "d", "passing", add, [(name, value)])
+                #expect(refused.status == (name == "If-Match" ? 404 : 400))
+                #expect(try await client.get("/v1/sessions/d").status == 404)
+            }
             // As after a PUT, the session is there.
             let unknown = try await post(client, "c", "passing", #"{"type":"none"}"#)
             #expect(try unknown.status == 422 && unknown.json["code"] == "not_an_action")

@@ -14,6 +14,11 @@ enum PostActions: SessionEndpoint {
     ) throws(Problem) -> Response? {
         let wanted = request.head.query == nil ? nil : try request.queryItems().first("reactor")
         let creates = if case .nothing = target.found { wanted != nil } else { false }
+        if creates {
+            // A condition is about a session that exists.
+            guard request.head.range(of: .ifMatch) == nil else { throw target.problem }
+            _ = (try idempotencyKey(request), try doneKeys(request))
+        }
         let present = creates ? nil : try target.session()
         if let wanted, let present, present.registration.name != wanted {
             throw .otherReactor(target.id.text, present.registration.name)

@@ -81,7 +81,10 @@ final class LoopResources {
     func newSessionID() -> SessionID {
         precondition(role == .main, "the loop of the operations address owns no session")
         var id = SessionID.random(using: &randomness)
-        while id.owner(of: peers.count) != index { id = SessionID.random(using: &randomness) }
+        // On a command line, a hyphen would begin an option.
+        while id.owner(of: peers.count) != index || id.text.hasPrefix("-") {
+            id = SessionID.random(using: &randomness)
+        }
         return id
     }
 
