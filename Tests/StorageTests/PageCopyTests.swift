@@ -151,6 +151,70 @@ struct PageCopyTests {
         #expect(throws: JournalFileFault.replaced) { try pages.copy() }
     }
 
+    @Test func `a chain of which something was removed, or that another follows, ends`()
+        async throws
+    {
+        let pages = try pages()
+        for turn in 1...3 {
+            await commit("s\(turn)", 2)
+            _ = try pages.copy()
+        }
+        try FileManager.default.removeItem(atPath: folder + "/000001-000002.pages")
+        await commit("t", 2)
+        _ = try pages.copy()
+        #expect(try export(try restored()) == rig.export())
+        // Another process, for a moment.
+        _ = try self.pages().copy()
+        await commit("u", 2)
+        _ = try pages.copy()
+        #expect(try names.last == "000004-000001.pages")
+        #expect(try export(try restored()) == rig.export())
+    }
+
+    @Test func `a reader of a file does not touch what has taken its place`() async throws {
+        await commit("s", 10)
+        await rig.journal.close()
+        let copy = rig.path + ".copy"
+        try JournalBackup(rig.path).run(to: copy)
+        let before = try Data(contentsOf: URL(filePath: copy))
+        var file: JournalFile? = try JournalFile(rig.path)
+        try await rig.reopen()
+        await commit("later", 10)
+        let crashed = try rig.crashed()
+        _ = crashed
+        try FileManager.default.removeItem(atPath: rig.path)
+        try FileManager.default.moveItem(atPath: copy, toPath: rig.path)
+        #expect(file != nil)
+        file = nil
+        #expect(try Data(contentsOf: URL(filePath: rig.path)) == before)
+    }
+
+    // A server that starts without its file makes an empty journal. Its copies would have removed
+    // those of the journal that was lost.
+    @Test func `copies of another journal are kept`() async throws {
+        await commit("s", 10)
+        _ = try pages().copy()
+        let text = try rig.export()
+        let other = try PageCopyTests()
+        let fault = #expect(throws: JournalFileFault.self) {
+            try JournalPages(
+                of: other.rig.path, in: folder,
+                scratch: JournalRig.makeDirectory() + "/journal.sqlite")
+        }
+        #expect(fault?.sentence("").contains("another journal") == true)
+        #expect(try export(try restored()) == text)
+        // The restored journal is the same one.
+        let directory = JournalRig.makeDirectory()
+        _ = try JournalRestore(folder).run(to: directory + "/journal.sqlite")
+        let rig = try JournalRig(in: directory)
+        #expect(await rig.commit([.created("t")]) == nil)
+        _ = try #require(
+            try JournalPages(
+                of: rig.path, in: folder, scratch: JournalRig.makeDirectory() + "/journal.sqlite"
+            ).copy())
+        #expect(try names == ["000001-000001.pages", "000002-000001.pages"])
+    }
+
     @Test func `a folder that is missing or empty is named`() throws {
         #expect(throws: JournalFileFault.self) {
             try JournalPages(of: rig.path, in: folder + "/none", scratch: folder + "/scratch")

@@ -8,7 +8,8 @@ internal import Storage
     internal import Darwin
 #endif
 
-/// `journal backup FILE FOLDER --every TIME`: copies until SIGTERM or SIGINT, and then a last time.
+/// `journal backup FILE FOLDER --every TIME`: copies until SIGTERM, SIGINT or SIGHUP, and then a
+/// last time.
 struct RepeatedBackup {
     private let file: String
     private let folder: String
@@ -23,7 +24,7 @@ struct RepeatedBackup {
     ///   Another copy or command that fails is reported, and tried again.
     func run() throws {
         let end = DispatchSemaphore(value: 0)
-        let signals = [SIGTERM, SIGINT].map { number in
+        let signals = [SIGTERM, SIGINT, SIGHUP].map { number in
             _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { end.signal() }
@@ -33,32 +34,36 @@ struct RepeatedBackup {
         defer { for source in signals { source.cancel() } }
         try TemporaryJournal.withJournal { scratch in
             let pages = try JournalPages(of: file, in: folder, scratch: scratch)
-            var (hasCopied, isSent, isLast) = (false, true, false)
+            var (hasCopied, isLast) = (false, false)
+            var unsent: [String] = []
             while true {
                 do throws(JournalFileFault) {
                     if let copy = try pages.copy() {
                         Standard.out("\(copy.path): \(copy.pages) of \(copy.count) pages\n")
-                        unsafe setenv("REACTOR_COPY", copy.path, 1)
-                        isSent = false
+                        unsent.append(copy.path)
                     }
                     hasCopied = true
-                    if !isSent { isSent = send() }
                 } catch {
                     guard hasCopied, !isLast, error != .replaced else { throw error }
                     Standard.error("error: \(error.sentence(file)); trying again\n")
                 }
+                // A new chain may have removed some.
+                unsent.removeAll { unsafe access($0, F_OK) != 0 }
+                while let path = unsent.first, send(path) { unsent.removeFirst() }
                 guard !isLast else { break }
                 isLast = end.wait(timeout: .now() + pause / .seconds(1)) == .success
             }
-            if !isSent { throw ExitCode(1) }
+            if !unsent.isEmpty { throw ExitCode(1) }
         }
     }
 
-    private func send() -> Bool {
+    private func send(_ path: String) -> Bool {
         guard let command else { return true }
+        unsafe setenv("REACTOR_COPY", path, 1)
         let status = unsafe system(command)
         guard status == 0 else {
-            Standard.error("error: --then failed (wait status \(status))\n")
+            let end = status & 0x7F == 0 ? "exit status \(status >> 8)" : "signal \(status & 0x7F)"
+            Standard.error("error: --then failed (\(end))\n")
             return false
         }
         return true

@@ -93,6 +93,25 @@ struct FileMark: Equatable, Sendable {
     }
 }
 
+/// Names a journal: 32 random digits, which its copies keep.
+enum JournalOrigin {
+    /// Draws it at the first start, unless the file has one.
+    static func prepare(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS origin(text TEXT NOT NULL) STRICT;
+                INSERT INTO origin SELECT lower(hex(randomblob(16)))
+                    WHERE NOT EXISTS (SELECT 1 FROM origin)
+                """)
+    }
+
+    /// Nil before the first start of a server of this version.
+    static func present(_ database: Database) throws -> String? {
+        guard try database.tableExists("origin") else { return nil }
+        return try String.fetchOne(database, sql: "SELECT text FROM origin")
+    }
+}
+
 /// The second line of a lock file: the marks of the database beside the log.
 struct MarkNote: Equatable, Sendable {
     var page: Int

@@ -69,7 +69,10 @@ final class JournalWriter: @unchecked Sendable {
             guard lock.record(inFile.map { _ in MarkNote(page: page, marks: possible) }) else {
                 return
             }
-            try database.inWriteTransaction { try fresh.write(database) }
+            try database.inWriteTransaction {
+                try fresh.write(database)
+                try JournalOrigin.prepare(database)
+            }
             // Passive: waits for no reader. With a reader the file gets the mark later.
             _ = try database.checkpoint(.passive)
             guard FileMark.inFile(path, page: page) == fresh else { return }

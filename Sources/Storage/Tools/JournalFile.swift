@@ -8,12 +8,14 @@ final class JournalFile {
     private let queue: DatabaseQueue
     /// Whether there was a write-ahead log before.
     private let hadLog: Bool
+    private let identity: FileIdentity?
 
     init(_ path: String) throws(JournalFileFault) {
         self.path = path
         guard FileIdentity(path) != nil else { throw .unusable("there is no such file") }
         try LogInspection.verify(path)
         hadLog = FileIdentity(LogInspection.log(path)) != nil
+        identity = FileIdentity(path)
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
@@ -31,10 +33,13 @@ final class JournalFile {
 
     /// A reader creates a log and an index if there are none, and cannot remove them. The last
     /// connection removes them when it closes, if it can write.
+    ///
+    /// Another file may be at the path by now, and SQLite would apply the log to it.
     deinit {
-        guard !hadLog else { return }
+        guard !hadLog, identity == FileIdentity(path) else { return }
         do {
             try queue.close()
+            try LogInspection.verify(path)
             let last = try DatabaseQueue(path: path)
             // Without a read it would not have opened the log.
             _ = try last.inDatabase { try JournalSchema.check($0) }

@@ -11,9 +11,10 @@ internal import GRDB
 /// Copies a journal into a folder again and again, each time only the pages that have changed
 /// (``PageChain``). A server may be using the journal.
 ///
-/// A chain ends when its later copies have as many bytes as its first one, and with this object.
+/// A chain ends when its later copies have as many bytes as its first one, when something of it was
+/// removed, and with this object.
 /// When the first copy of a chain is complete, all chains but this and the one before are
-/// removed. So the folder has at most six times the bytes of the journal.
+/// removed. So the folder has at most seven times the bytes of the journal.
 package final class JournalPages {
     package struct Copy: Sendable, Equatable {
         package var path: String
@@ -27,6 +28,9 @@ package final class JournalPages {
     private let identity: FileIdentity?
     private let file: JournalFile
     private let folder: String
+    private let scratch: String
+    /// See ``JournalOrigin``.
+    private let origin: String
     /// The file as of the last copy, and as it is now.
     private let (last, present): (String, String)
     /// SQLite's `data_version` at the last copy.
@@ -48,9 +52,25 @@ package final class JournalPages {
         self.path = path
         identity = FileIdentity(path)
         file = try JournalFile(path)
+        guard let origin = try file.read({ try JournalOrigin.present($0) }) else {
+            throw .unusable("a server of this version must open it once")
+        }
+        self.origin = origin
         self.folder = folder
+        self.scratch = scratch
         (last, present) = (scratch + "-last", scratch + "-present")
-        _ = try PageChain.names(in: folder)
+        try checkFolder(PageChain.names(in: folder))
+    }
+
+    /// A server that starts without its file makes another journal. Copies of that one must not
+    /// remove those of the first.
+    private func checkFolder(_ names: [PageChain.Name]) throws(JournalFileFault) {
+        guard let newest = names.last else { return }
+        let (head, _) = try PageChain.Head.read(PageFile(reading: "\(folder)/\(newest.text)"))
+        guard head.journal == origin else {
+            throw .unusable(
+                "\(folder) has copies of another journal: restore that one, or use another folder")
+        }
     }
 
     deinit { for path in [last, present] { FileIdentity.remove(path) } }
@@ -64,10 +84,16 @@ package final class JournalPages {
         // Before the copy, so that a commit during it is seen by the next one.
         let version = try file.read { try $0.integer("PRAGMA data_version") ?? 0 }
         guard version != seen || name == nil else { return nil }
+        // A cleaner of temporary files may have removed it.
+        if let end = scratch.lastIndex(of: "/") {
+            _ = unsafe mkdir(String(scratch[..<end]), 0o700)
+        }
         FileIdentity.remove(present)
         try file.copyPages(into: present)
-        let isFirst = name == nil || laterBytes > firstBytes
         let names = try PageChain.names(in: folder)
+        let isFirst =
+            laterBytes > firstBytes || FileIdentity(last) == nil || !isWhole(names)
+        if isFirst { try checkFolder(names) }
         let next: PageChain.Name
         if let name, !isFirst {
             next = PageChain.Name(chain: name.chain, number: name.number + 1)
@@ -90,6 +116,12 @@ package final class JournalPages {
         return copy
     }
 
+    /// Whether the newest chain of the folder is this one, and nothing of it was removed.
+    private func isWhole(_ names: [PageChain.Name]) -> Bool {
+        guard let name, names.last == name else { return false }
+        return names.count { $0.chain == name.chain } == name.number
+    }
+
     private func write(
         _ name: PageChain.Name, after earlier: String?
     ) throws(JournalFileFault) -> (Copy, PageSum, bytes: Int) {
@@ -97,7 +129,7 @@ package final class JournalPages {
         let before: PageFile? = if let earlier { try PageFile(reading: earlier) } else { nil }
         let size = try Self.pageSize(of: source)
         let head = PageChain.Head(
-            name, pageSize: size, count: try source.byteCount / size,
+            name, of: origin, pageSize: size, count: try source.byteCount / size,
             time: Int64(Date().timeIntervalSince1970 * 1_000))
         let partial = try PartialFile(of: "\(folder)/\(name.text)", suffix: ".partial")
         let out = try PageFile(writing: partial.path)
@@ -176,12 +208,10 @@ package struct JournalRestore: Sendable {
         _ name: PageChain.Name, to out: PageFile, _ sum: inout PageSum
     ) throws(JournalFileFault) -> Int64 {
         let source = try PageFile(reading: "\(folder)/\(name.text)")
-        let start = try source.read(PageChain.Head.limitBytes, at: 0)
-        guard let end = start.firstIndex(of: 0x0A) else { throw PageChain.Head.foreign }
-        let head = try PageChain.Head(Array(start[..<end]))
+        let (head, line) = try PageChain.Head.read(source)
         guard head.name == name else { throw .unusable("it is the copy \(head.name.text)") }
-        sum.add(start[...end])
-        var place = end + 1
+        sum.add(line)
+        var place = line.count
         while true {
             let number = try source.read(8, at: place)
             guard number.count == 8 else { throw .unusable("it is cut off") }

@@ -12,16 +12,19 @@
 //
 // A copy begins with a line of JSON:
 //
-//   {"pages":1,"chain":2,"number":2,"pageSize":4096,"count":300,"time":1700000000000}
+//   {"pages":1,"chain":2,"number":2,"journal":"…","pageSize":4096,"count":300,"time":1700000000000}
 //
-// `pages` is the version of this form, and `count` the number of pages that the file has then.
-// For each page that it has, the page's number, from 1, and its bytes follow; then the number 0,
-// and 16 bytes: the sum of everything. Numbers have 8 bytes, the highest first. A sum continues
-// that of the copy before, so the copies of two chains cannot be mixed.
+// `pages` is the version of this form, `journal` the journal's origin, and `count` the number of
+// pages that the file has then. For each page that it has, the page's number, from 1, and its
+// bytes follow; then the number 0, and 16 bytes: the sum of everything. Numbers have 8 bytes, the
+// highest first. A sum continues that of the copy before, so the copies of two chains cannot be
+// mixed.
 struct PageChain {
     struct Name: Comparable {
         var chain: Int
         var number: Int
+
+        private static let limit = 999_999_999
 
         var text: String { "\(Self.digits(chain))-\(Self.digits(number)).pages" }
 
@@ -31,7 +34,8 @@ struct PageChain {
         init?(_ text: String) {
             let parts = text.split(separator: "-", omittingEmptySubsequences: false)
             guard parts.count == 2, parts[1].hasSuffix(".pages"), let chain = Int(parts[0]),
-                let number = Int(parts[1].dropLast(6)), chain > 0, number > 0
+                let number = Int(parts[1].dropLast(6)), (1...Self.limit).contains(chain),
+                (1...Self.limit).contains(number)
             else { return nil }
             self.init(chain: chain, number: number)
             guard self.text == text else { return nil }
@@ -49,17 +53,21 @@ struct PageChain {
 
     /// The copies in a folder, in their order.
     static func names(in folder: String) throws(JournalFileFault) -> [Name] {
+        guard FileIdentity(folder) != nil else {
+            throw .unusable("\(folder): \(FileIdentity.systemWords())")
+        }
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder)
                 .compactMap { Name($0) }.sorted()
         } catch {
-            throw .unusable("the folder cannot be read: \(error)")
+            throw .unusable("the folder \(folder) cannot be read")
         }
     }
 
     /// The first line of a copy.
     struct Head: Equatable {
         var name: Name
+        var journal: String
         var pageSize: Int
         var count: Int
         /// Milliseconds since 1970.
@@ -72,14 +80,25 @@ struct PageChain {
             var line = JournalLine("pages", Self.version)
             line.add("chain", Int64(name.chain))
             line.add("number", Int64(name.number))
+            line.add("journal", journal)
             line.add("pageSize", Int64(pageSize))
             line.add("count", Int64(count))
             line.add("time", time)
             return line.finished
         }
 
-        init(_ name: Name, pageSize: Int, count: Int, time: Int64) {
-            (self.name, self.pageSize, self.count, self.time) = (name, pageSize, count, time)
+        init(_ name: Name, of journal: String, pageSize: Int, count: Int, time: Int64) {
+            (self.name, self.journal) = (name, journal)
+            (self.pageSize, self.count, self.time) = (pageSize, count, time)
+        }
+
+        /// Reads the first line of a copy.
+        ///
+        /// - Returns: The head, and the bytes of its line.
+        static func read(_ file: PageFile) throws(JournalFileFault) -> (Head, ArraySlice<UInt8>) {
+            let start = try file.read(limitBytes, at: 0)
+            guard let end = start.firstIndex(of: 0x0A) else { throw foreign }
+            return (try Head(Array(start[..<end])), start[...end])
         }
 
         /// - Parameter line: without its end.
@@ -92,6 +111,7 @@ struct PageChain {
                 }
                 name = try Name(
                     chain: Int(fields.number("chain")), number: Int(fields.number("number")))
+                journal = try fields.string("journal")
                 pageSize = try Int(fields.number("pageSize"))
                 count = try Int(fields.number("count"))
                 time = try fields.integer("time")

@@ -99,6 +99,7 @@ struct PageSum: Equatable {
     private mutating func add(_ word: UInt64) {
         // As FNV-1a, by words.
         last = (last ^ word) &* 0x100_0000_01B3
+        last ^= last >> 32
         all = all << 7 | all >> 57
         all ^= last
     }
